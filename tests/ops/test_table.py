@@ -1,0 +1,300 @@
+"""Every row of the op table, in every way an op is used.
+
+values and gradients against PyTorch (float64 and float32) · first and second derivatives against
+finite differences · float32 stays float32 · non-contiguous, empty and 0-d inputs · a read-only
+incoming gradient · method and function agree · the same on the stand-in for a GPU.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tinytensor as tt
+from tinytensor.autograd.op import Op
+from tinytensor.autograd.variable import wrap
+from tinytensor.gradcheck import gradcheck, gradgradcheck
+
+from .. import ops as table_package
+from .table import Row, T
+
+try:
+    import torch
+except ImportError:
+    torch = None  # type: ignore[assignment]
+
+needs_torch = pytest.mark.skipif(torch is None, reason="PyTorch is not installed")
+
+
+def all_rows() -> list[Row]:
+    rows: list[Row] = []
+    for info in pkgutil.iter_modules(table_package.__path__):
+        if info.name.startswith("rows_"):
+            module = importlib.import_module(f"{table_package.__name__}.{info.name}")
+            rows += module.ROWS
+    return rows
+
+
+ROWS = all_rows()
+DIFFERENTIABLE = [row for row in ROWS if row.order > 0]
+
+
+def each(rows: list[Row]) -> Any:
+    return pytest.mark.parametrize("row", rows, ids=str)
+
+
+# ------------------------------------------------------------------------------------------
+# Calling a row
+# ------------------------------------------------------------------------------------------
+
+
+def tensors_of(row: Row, arrays: list, dtype: Any = np.float64, device: str = "cpu") -> list:
+    made = []
+    for spec, array in zip(row.specs(), arrays):
+        if array.dtype.kind == "f":
+            array = array.astype(dtype)
+        tensor = wrap(array)
+        if device != "cpu":
+            tensor = tensor.to(device)
+        if array.dtype.kind == "f" and spec.grad:
+            tensor.requires_grad_()
+        made.append(tensor)
+    return made
+
+
+def call(row: Row, tensors: list, method: bool = False) -> Any:
+    args, kwargs = row.fill(tensors)
+    if row.name.startswith("method:") or method:
+        return getattr(args[0], row.name.removeprefix("method:"))(*args[1:], **kwargs)
+    return getattr(tt, row.name)(*args, **kwargs)
+
+
+def torch_function(row: Row) -> Any:
+    if callable(row.torch):
+        return row.torch
+    name = row.torch if row.torch != "same name" else row.name.removeprefix("method:")
+    for home in (torch, torch.nn.functional, torch.Tensor):
+        if hasattr(home, name):
+            return getattr(home, name)
+    raise LookupError(f"{row}: PyTorch has no {name}; give torch=")
+
+
+def torch_dtype(value: Any) -> Any:
+    return getattr(torch, value.name) if isinstance(value, tt.dtype) else value
+
+
+def call_torch(row: Row, arrays: list, dtype: Any = np.float64) -> tuple[Any, list]:
+    made = []
+    for spec, array in zip(row.specs(), arrays):
+        tensor = torch.tensor(array.astype(dtype) if array.dtype.kind == "f" else array)
+        if array.dtype.kind == "f" and spec.grad:
+            tensor.requires_grad_()
+        made.append(tensor)
+    args, kwargs = row.fill(made)
+    args = tuple(torch_dtype(a) for a in args)
+    kwargs = {k: torch_dtype(v) for k, v in kwargs.items()}
+    return torch_function(row)(*args, **kwargs), made
+
+
+def flatten(result: Any) -> list:
+    if isinstance(result, (tuple, list)):
+        return [leaf for item in result for leaf in flatten(item)]
+    return [result]
+
+
+def to_numpy(value: Any) -> np.ndarray:
+    if torch is not None and isinstance(value, torch.Tensor):
+        return value.detach().numpy()
+    if isinstance(value, tt.Tensor):
+        return value.detach().cpu().numpy() if value.is_cuda else value.detach().numpy()
+    return np.asarray(value)
+
+
+def weights_for(outputs: list) -> list[np.ndarray]:
+    rng = np.random.default_rng(1)
+    return [rng.uniform(0.5, 1.5, tuple(y.shape)) for y in outputs]
+
+
+def gradients(outputs: list, inputs: list, weights: list, readonly: bool = False) -> list:
+    """d Σ w·y / dx for the tracked inputs, by one backward."""
+    tracked = [(y, w) for y, w in zip(outputs, weights) if y.requires_grad]
+    if not tracked:
+        return []
+    seeds = []
+    for y, w in tracked:
+        array = y.array if isinstance(y, tt.Tensor) else None
+        seed = w.astype(to_numpy(y).dtype)
+        if array is None:
+            seeds.append(torch.tensor(seed))
+            continue
+        if readonly:
+            seed.flags.writeable = False
+        seeds.append(wrap(seed) if not y.is_cuda else wrap(seed).to("cuda"))
+    library = tt if isinstance(tracked[0][0], tt.Tensor) else torch
+    needs = [x for x in inputs if x.requires_grad]
+    outs = [y for y, _ in tracked]
+    return list(library.autograd.grad(outs, needs, seeds, allow_unused=True))
+
+
+def assert_same(row: Row, ours: list, theirs: list, rtol: float, atol: float, dtypes: bool = True) -> None:
+    assert len(ours) == len(theirs), f"{row}: {len(ours)} results, expected {len(theirs)}"
+    for a, b in zip(ours, theirs):
+        if a is None or b is None:  # one side says "no gradient", the other zeros
+            assert not np.any(to_numpy(b if a is None else a)), f"{row}: None against non-zero"
+            continue
+        x, y = to_numpy(a), to_numpy(b)
+        assert x.shape == y.shape, f"{row}: shape {x.shape}, expected {y.shape}"
+        if dtypes:
+            assert x.dtype == y.dtype, f"{row}: dtype {x.dtype}, expected {y.dtype}"
+        np.testing.assert_allclose(x, y, rtol=rtol, atol=atol, err_msg=str(row))
+
+
+# ------------------------------------------------------------------------------------------
+# The checks
+# ------------------------------------------------------------------------------------------
+
+
+def compare_with_torch(row: Row, arrays: list, dtype: Any, rtol: float, atol: float) -> None:
+    inputs = tensors_of(row, arrays, dtype)
+    ours = flatten(call(row, inputs))
+    result, torch_inputs = call_torch(row, arrays, dtype)
+    theirs = flatten(result)
+    assert_same(row, ours, theirs, rtol, atol)
+    if row.order:
+        weights = weights_for(ours)
+        mine = gradients(ours, inputs, weights)
+        reference = gradients(theirs, torch_inputs, weights)
+        assert_same(row, mine, reference, rtol, atol)
+
+
+@needs_torch
+@each([row for row in ROWS if row.torch is not None])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32], ids=["f64", "f32"])
+def test_matches_pytorch(row: Row, dtype: Any) -> None:
+    rtol, atol = (1e-9, 1e-10) if dtype is np.float64 else (2e-5, 2e-5)
+    compare_with_torch(row, row.arrays(), dtype, rtol, atol)
+
+
+@needs_torch
+@each([row for row in ROWS if row.empty and row.torch is not None])
+def test_empty_input(row: Row) -> None:
+    arrays = [a[:0] if a.ndim and a.shape[0] == row.arrays()[0].shape[0] else a for a in row.arrays()]
+    compare_with_torch(row, arrays, np.float64, 1e-9, 1e-10)
+
+
+@needs_torch
+@each([row for row in ROWS if row.scalar and row.torch is not None])
+def test_0d_input(row: Row) -> None:
+    arrays = [np.asarray(a.reshape(-1)[0]) for a in row.arrays()]
+    compare_with_torch(row, arrays, np.float64, 1e-9, 1e-10)
+
+
+def checked_function(row: Row) -> Any:
+    def function(*tensors: Any) -> Any:
+        outputs = flatten(call(row, list(tensors)))
+        return tuple(y for y in outputs if isinstance(y, tt.Tensor) and y.is_floating_point())
+
+    function.__name__ = row.label
+    return function
+
+
+@each(DIFFERENTIABLE)
+def test_first_derivative(row: Row) -> None:
+    gradcheck(checked_function(row), tensors_of(row, row.arrays()), atol=row.atol)
+
+
+@each([row for row in DIFFERENTIABLE if row.order >= 2])
+def test_second_derivative(row: Row) -> None:
+    gradgradcheck(checked_function(row), tensors_of(row, row.arrays()), atol=row.atol)
+
+
+@each(ROWS)
+def test_float32_stays_float32(row: Row) -> None:
+    inputs = tensors_of(row, row.arrays(), np.float32)
+    outputs = flatten(call(row, inputs))
+    for y in outputs:
+        if isinstance(y, tt.Tensor) and y.is_floating_point() and "dtype" not in row.kwargs:
+            assert y.dtype == tt.float32, row
+    found = gradients(outputs, inputs, weights_for(outputs)) if row.order else []
+    for g in found:
+        assert g is None or g.array.dtype == np.float32, row
+
+
+def strided(array: np.ndarray) -> np.ndarray:
+    """The same values, every second element of a larger array."""
+    if not array.ndim:
+        return array
+    larger = np.repeat(array, 2, axis=-1).swapaxes(0, -1).copy().swapaxes(0, -1)
+    return larger[..., ::2]
+
+
+@each(ROWS)
+def test_non_contiguous_input(row: Row) -> None:
+    arrays = row.arrays()
+    plain = tensors_of(row, arrays)
+    spread = []
+    for spec, array in zip(row.specs(), arrays):
+        tensor = wrap(strided(array.astype(np.float64) if array.dtype.kind == "f" else array))
+        spread.append(tensor.requires_grad_() if array.dtype.kind == "f" and spec.grad else tensor)
+    a, b = flatten(call(row, plain)), flatten(call(row, spread))
+    assert_same(row, b, a, 1e-12, 1e-12)
+    if row.order:
+        weights = weights_for(a)
+        assert_same(row, gradients(b, spread, weights), gradients(a, plain, weights), 1e-12, 1e-12)
+
+
+@each(DIFFERENTIABLE)
+def test_read_only_gradient_and_untouched_inputs(row: Row) -> None:
+    arrays = row.arrays()
+    inputs = tensors_of(row, [a.copy() for a in arrays])
+    outputs = flatten(call(row, inputs))
+    weights = weights_for(outputs)
+    first = gradients(outputs, inputs, weights, readonly=True)
+    for tensor, array in zip(inputs, arrays):
+        np.testing.assert_array_equal(tensor.array, array, err_msg=f"{row}: input was changed")
+    again = tensors_of(row, arrays)
+    second = gradients(flatten(call(row, again)), again, weights)
+    assert_same(row, first, second, 0, 0)
+
+
+@each([row for row in ROWS if row.method and not row.name.startswith("method:")])
+def test_method_equals_function(row: Row) -> None:
+    if not row.args or not isinstance(row.args[0], T) or not hasattr(tt.Tensor, row.name):
+        pytest.skip("not a method of Tensor")
+    inputs = tensors_of(row, row.arrays())
+    assert_same(row, flatten(call(row, inputs, method=True)), flatten(call(row, inputs)), 0, 0)
+
+
+def all_ops() -> set[type]:
+    found: set[type] = set()
+    stack = [Op]
+    while stack:
+        for cls in stack.pop().__subclasses__():
+            if cls.__module__.startswith("tinytensor.ops"):
+                found.add(cls)
+            stack.append(cls)
+    return found
+
+
+def nodes_of(row: Row) -> set[type]:
+    outputs = [y for y in flatten(call(row, tensors_of(row, row.arrays()))) if isinstance(y, tt.Tensor)]
+    seen, stack = set(), [y.grad_fn for y in outputs if y.grad_fn is not None]
+    while stack:
+        node = stack.pop()
+        seen.add(type(node))
+        stack += [e for e in getattr(node, "_edges", ()) if isinstance(e, Op)]
+    return seen
+
+
+def test_every_op_has_a_row() -> None:
+    exercised: set[type] = set()
+    for row in DIFFERENTIABLE:
+        exercised |= nodes_of(row)
+    missing = {cls.__name__ for cls in all_ops() if cls.differentiable} - {
+        cls.__name__ for cls in exercised
+    }
+    assert not missing, f"ops without a row in the table: {sorted(missing)}"

@@ -1,0 +1,102 @@
+"""What goes wrong, said in one line: failing forwards, failing rules, NaN, values written over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..backend import device_of, is_array, xp
+from ..errors import AnomalyError, DeviceError, GradientError, ShapeError
+from .site import describe_site
+from .variable import Variable, unwrap
+
+
+def explain_forward(op: Any, args: tuple, error: Exception) -> Exception:
+    """An array library's error, retold with the op's name and what it was given."""
+    message = str(error)
+    if message.startswith(f"{op.name_}:") or isinstance(error, NotImplementedError):
+        return error
+    arrays = [unwrap(a) for a in args if isinstance(a, Variable) or is_array(a)]
+    devices = {str(device_of(a)) for a in arrays}
+    if len(devices) > 1:
+        return DeviceError(
+            f"{op.name_}: tensors on {' and '.join(sorted(devices))}, expected one device; "
+            "move them with .to(device)"
+        )
+    shapes = ", ".join(str(tuple(a.shape)) for a in arrays)
+    first_line = message.splitlines()[0] if message else type(error).__name__
+    if isinstance(error, ValueError):
+        return ShapeError(f"{op.name_}: shapes {shapes} do not fit ({first_line})")
+    if isinstance(error, (TypeError, IndexError, OverflowError)):
+        return type(error)(f"{op.name_}: {first_line} (shapes {shapes})")
+    return error
+
+
+def explain_backward(node: Any, error: Exception) -> Exception:
+    """An error from a backward rule, with the forward line that made the node."""
+    where = describe_site(node)
+    message = str(error.args[0]) if error.args else ""
+    if where and where not in message:
+        prefix = "" if message.startswith(node.name_) else f"backward of {node.name_}: "
+        error.args = (f"{prefix}{message}{where}", *error.args[1:])
+    return error
+
+
+def changed_value(node: Any, i: int) -> GradientError:
+    """The error for the i-th saved value, which was written over."""
+    place, _ = node._plan[i]
+    value, counter, expected = node._saved[i]
+    names = type(node).forward.__code__.co_varnames
+    what = "its output" if place == -1 else f"its input '{names[1 + place]}'"
+    return GradientError(
+        f"{node.name_}: {what}, of shape {tuple(value.shape)}, was changed in place after it was "
+        f"saved (version {counter._writes}, expected {expected}); use an out-of-place op or "
+        f"clone() before the write{describe_site(node)}"
+    )
+
+
+# ------------------------------------------------------------------------------------------
+# NaN and infinity
+# ------------------------------------------------------------------------------------------
+
+
+def _trouble(value: Any) -> str:
+    """'' for finite values, else 'NaN' or 'inf'."""
+    array = unwrap(value)
+    if isinstance(array, float):
+        array = np.asarray(array)
+    if not hasattr(array, "dtype") or array.dtype.kind != "f" or not array.size:
+        return ""
+    library = xp(array)
+    if bool(library.isnan(array).any()):
+        return "NaN"
+    return "inf" if bool(library.isinf(array).any()) else ""
+
+
+def _is_new(found: str, sources: Any) -> bool:
+    """Whether `found` first appears here: a mask of -inf may pass on inf, but not make NaN."""
+    present = {_trouble(source) for source in sources}
+    return bool(found) and "NaN" not in present and (found == "NaN" or "inf" not in present)
+
+
+def check_forward(op: Any, args: tuple, out: Variable) -> None:
+    """Raise if `op` made NaN or inf out of finite arguments."""
+    found = _trouble(out)
+    if _is_new(found, args):
+        shapes = ", ".join(str(tuple(a.shape)) for a in args if isinstance(a, Variable))
+        raise AnomalyError(
+            f"{op.name_}: forward gave {found} in an output of shape {tuple(out.shape)} from "
+            f"finite inputs of shapes {shapes}{describe_site(out._node)}"
+        )
+
+
+def check_backward(node: Any, gradient: Any, contributions: Any) -> None:
+    """Raise if the rule of `node` made NaN or inf out of a finite gradient."""
+    for i, contribution in enumerate(contributions):
+        if contribution is not None and _is_new(_trouble(contribution), [gradient]):
+            raise AnomalyError(
+                f"{node.name_}: backward gave {_trouble(contribution)} in the gradient of input "
+                f"{i}, of shape {tuple(contribution.shape)}, from a finite gradient of shape "
+                f"{tuple(gradient.shape)}{describe_site(node)}"
+            )

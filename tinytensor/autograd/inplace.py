@@ -1,0 +1,139 @@
+"""Writing into a tensor: when it is refused, when it is recorded, and what views see of it.
+
+A write bumps the version that all views of the storage share, so that a rule that saved an older
+value refuses to run. A recorded write gives the tensor a new node; if the tensor is a view, its base
+gets one too (`ViewWrite`), and the storage's other views are made again when next used (`refresh`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from ..backend import Array, is_array
+from ..dtype import can_cast
+from ..errors import ShapeError
+from .mode import enable_grad, state
+from .op import Op
+from .variable import Variable, refresh, unwrap, counter_of, wrap
+
+
+class ViewWrite(Op):
+    """y = base, with the part that op(·, *args) shows replaced by new;
+    dbase = g with zeros in that part, dnew = that part of g.
+
+    The memory is written already when this is recorded.
+    """
+
+    def forward(self, base: Array, new: Array, op: Any, args: tuple) -> Array:
+        self.op, self.args = op, args
+        return base
+
+    def backward(self, g: Any) -> Any:
+        rest = None
+        if self.needs(0):
+            rest = g.clone() if isinstance(g, Variable) else g.copy()
+            part = self.op.apply(rest, *self.args)
+            part[...] = 0
+        return rest, self.op.apply(g, *self.args)
+
+
+class IndexWrite(Op):
+    """y = x with x[index] ← value;  dx = g with zeros at index, dvalue = g[index].
+
+    Writes into x itself.
+    """
+
+    def forward(self, x: Array, value: Any, index: Any) -> Array:
+        self.index = index
+        x[index] = value
+        return x
+
+    def backward(self, g: Any) -> Any:
+        rest = None
+        if self.needs(0):
+            rest = g.clone() if isinstance(g, Variable) else g.copy()
+            rest[self.index] = 0
+        return rest, g[self.index] if self.needs(1) else None
+
+
+def check_writable(target: Variable, name: str, sources: tuple = ()) -> bool:
+    """Refuse a write that autograd forbids; return whether the write must be recorded."""
+    refresh(target)
+    if not target.array.flags.writeable:
+        raise RuntimeError(
+            f"{name}: the tensor of shape {tuple(target._shape)} is read-only or expanded "
+            "(several elements share memory); clone() it before writing"
+        )
+    tracked = target._tracked or any(isinstance(s, Variable) and s._tracked for s in sources)
+    if not (tracked and state.mode.grad):
+        return False
+    base: Variable | None = target
+    what = "a leaf"
+    while base is not None:
+        if base._tracked and base._node is None:
+            raise RuntimeError(
+                f"{name}: {what} tensor of shape {tuple(base._shape)} that requires grad is being "
+                "used in an in-place operation; write under no_grad(), or into a clone()"
+            )
+        base = base._view.base if base._view is not None else None
+        what = "a view of a leaf"
+    return True
+
+
+def write(target: Any, function: Callable, *args: Any, **kwargs: Any) -> Any:
+    """target ← function(target, *args), in target's own memory: `exp_`, `add_` and their kin."""
+    name = f"{function.__name__}_"
+    sources = (*args, *kwargs.values())
+    recorded = check_writable(target, name, sources)
+    before = target
+    if recorded:
+        # Rules may save the old value, which is about to be overwritten: give them a copy.
+        before = wrap(target.array.copy())
+        before._tracked, before._node = target._tracked, target._node
+    result = function(before, *args, **kwargs)
+    if result.array.shape != target.array.shape:
+        raise ShapeError(
+            f"{name}: the result has shape {tuple(result._shape)}, which does not fit the tensor "
+            f"of shape {tuple(target._shape)} that it is to be written into"
+        )
+    if not can_cast(result.array.dtype, target.array.dtype):
+        raise RuntimeError(
+            f"{name}: result type {result.array.dtype} can't be cast to the tensor's type "
+            f"{target.array.dtype}; convert the tensor first, or use the out-of-place op"
+        )
+    target.array[...] = result.array
+    if recorded:
+        result = result.to(target.dtype)
+    return finish_write(target, result if recorded else None)
+
+
+def finish_write(target: Any, result: Any = None) -> Any:
+    """After target's memory was written: bump the version and, if recorded, rewrite history."""
+    counter_of(target)._writes += 1
+    if result is not None:
+        target._node, target._tracked = result._node, result._tracked
+        child = target
+        while child._view is not None:
+            view = child._view
+            view.count = child._counter._writes
+            base = view.base
+            before = wrap(base.array)
+            before._tracked, before._node = base._tracked, base._node
+            after = ViewWrite.apply(before, child, view.op, view.args)
+            base._node, base._tracked = after._node, after._tracked
+            # The child is from now on a view of the new base.
+            with enable_grad():
+                again = view.op.apply(base, *view.args)
+            child._node, child._tracked = again._node, again._tracked
+            child = base
+    return target
+
+
+def assign(target: Any, index: Any, value: Any, name: str = "__setitem__") -> Any:
+    """target[index] ← value, broadcast and cast: `__setitem__`, `copy_`, `fill_`, `zero_`."""
+    if check_writable(target, name, (value,)):
+        before = wrap(target.array)
+        before._tracked, before._node = target._tracked, target._node
+        return finish_write(target, IndexWrite.apply(before, value, index))
+    IndexWrite.apply(target.array, unwrap(value), index)
+    return finish_write(target)

@@ -1,0 +1,158 @@
+"""What the engine should do now, per thread: record or not, look for NaN or not, which module.
+
+Every change is a context manager that restores what it found in `finally`.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import ContextDecorator, contextmanager
+from typing import Any, Iterator
+
+
+class Mode:
+    """One thread's settings."""
+
+    __slots__ = ("grad", "inference", "anomaly", "scope")
+
+    def __init__(self) -> None:
+        self.grad = True
+        self.inference = False
+        self.anomaly = False
+        self.scope = ""  # path of the module whose forward is running, "" outside
+
+
+class _ThreadState(threading.local):
+    def __init__(self) -> None:  # runs once in each thread that looks
+        self.mode = Mode()
+
+
+state = _ThreadState()
+
+
+class _Setting(ContextDecorator):
+    """Set fields of this thread's Mode for a block or a function, then put them back.
+
+    One object may be entered many times, also by several threads: what was found is kept on a
+    stack in the thread's own state.
+    """
+
+    fields: dict[str, Any] = {}
+
+    def __enter__(self) -> _Setting:
+        mode = state.mode
+        before = {name: getattr(mode, name) for name in self.fields}
+        stacks = state.__dict__.setdefault("stacks", {})
+        stacks.setdefault(id(self), []).append(before)
+        for name, value in self.fields.items():
+            setattr(mode, name, value)
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        for name, value in state.__dict__["stacks"][id(self)].pop().items():
+            setattr(state.mode, name, value)
+
+    def __call__(self, function: Any) -> Any:
+        """Decorate a function (each call runs in this mode) or a generator function."""
+        import functools
+        import inspect
+
+        if inspect.isclass(function):
+            raise TypeError(f"{type(self).__name__}: decorate a function or a method, not a class")
+        if not inspect.isgeneratorfunction(function):
+            return super().__call__(function)
+
+        @functools.wraps(function)
+        def steps(*args: Any, **kwargs: Any) -> Iterator:
+            # The mode holds while the generator runs, not while its caller does.
+            generator = function(*args, **kwargs)
+            value = None
+            while True:
+                with self:
+                    try:
+                        item = generator.send(value)
+                    except StopIteration as stop:
+                        return stop.value
+                value = yield item
+
+        return steps
+
+
+class no_grad(_Setting):
+    """Record nothing: `with no_grad(): …` or `@no_grad()`."""
+
+    fields = {"grad": False}
+
+    def __new__(cls, function: Any = None) -> Any:
+        """`@no_grad` without parentheses works too, as in PyTorch."""
+        setting = super().__new__(cls)
+        return setting if function is None else setting(function)
+
+
+class enable_grad(no_grad):
+    """Record again inside a `no_grad` block."""
+
+    fields = {"grad": True}
+
+
+class inference_mode(_Setting):
+    """As `no_grad`; `is_inference_mode_enabled()` tells that it is on."""
+
+    def __init__(self, mode: bool = True):
+        self.fields = {"grad": False, "inference": True} if mode else {"inference": False}
+
+
+class set_grad_enabled(_Setting):
+    """Turn recording on or off: at once when called, and for a block when used in `with`."""
+
+    def __init__(self, mode: bool):
+        self.fields = {"grad": bool(mode)}
+        self._before = state.mode.grad
+        state.mode.grad = bool(mode)
+
+    def __enter__(self) -> _Setting:
+        state.mode.grad = self._before  # so that leaving restores what was there before the call
+        return super().__enter__()
+
+    def __call__(self, function: Any) -> Any:
+        state.mode.grad = self._before  # a decorator changes nothing until the function runs
+        return super().__call__(function)
+
+
+def is_grad_enabled() -> bool:
+    """Whether ops are being recorded in this thread."""
+    return state.mode.grad
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether this thread is inside `inference_mode`."""
+    return state.mode.inference
+
+
+class detect_anomaly(_Setting):
+    """Stop at the first op whose value or gradient is NaN or inf although its inputs are finite.
+
+    The error names the op, its module path, the shapes and the line that made it.
+    """
+
+    def __init__(self, check_nan: bool = True):
+        self.fields = {"anomaly": check_nan}
+
+
+class set_detect_anomaly(detect_anomaly):
+    """`detect_anomaly` under PyTorch's second name, with the switch as first argument."""
+
+    def __init__(self, mode: bool, check_nan: bool = True):
+        super().__init__(mode and check_nan)
+
+
+@contextmanager
+def scope(name: str) -> Iterator[None]:
+    """Ops made in this block carry `name`, below the scope they are in, as their module path."""
+    mode = state.mode
+    before = mode.scope
+    mode.scope = f"{before}.{name}" if before else name
+    try:
+        yield
+    finally:
+        mode.scope = before

@@ -1,0 +1,63 @@
+"""Where an op was called: the user's line, kept as two references and read only when shown."""
+
+from __future__ import annotations
+
+import linecache
+import os
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+# Folders whose lines are not the user's. `nn` adds itself.
+internal_folders = [os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep]
+_internal_file: dict[str, bool] = {}
+
+
+class Site(NamedTuple):
+    """A line of source: file name, line number, text."""
+
+    file: str
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" + (f": {self.text}" if self.text else "")
+
+
+def call_site(frame: FrameType | None) -> tuple[CodeType | None, int]:
+    """The innermost frame outside this package, as (code, instruction): 0.2 µs, no line look-up."""
+    while frame is not None:
+        code = frame.f_code
+        internal = _internal_file.get(code.co_filename)
+        if internal is None:
+            internal = code.co_filename.startswith(tuple(internal_folders))
+            _internal_file[code.co_filename] = internal
+        if not internal:
+            return code, frame.f_lasti
+        frame = frame.f_back
+    return None, 0
+
+
+def site_of(node: Any) -> Site | None:
+    """The source line that made `node`."""
+    code = getattr(node, "_code", None)
+    if code is None:
+        return None
+    instruction = node._instruction
+    line = code.co_firstlineno
+    for start, end, number in code.co_lines():
+        if start <= instruction < end and number is not None:
+            line = number
+            break
+    text = linecache.getline(code.co_filename, line).strip()
+    return Site(code.co_filename, line, text)
+
+
+def describe_site(node: Any) -> str:
+    """The end of an error message: module path and source line of `node`, as far as known."""
+    parts = []
+    if getattr(node, "scope", ""):
+        parts.append(f"in module {node.scope}")
+    site = site_of(node)
+    if site is not None:
+        parts.append(f"made at {site}")
+    return f" ({', '.join(parts)})" if parts else ""

@@ -1,0 +1,207 @@
+"""Finite differences against backward: first order (`gradcheck`) and second (`gradgradcheck`).
+
+Numerical:   J[i, j] ≈ (f_j(x + ε·e_i) − f_j(x − ε·e_i)) / 2ε
+Analytical:  J[:, j] = the gradient that backward gives for e_j
+
+Use float64 inputs; float32 has too few digits for the difference.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Sequence
+
+import numpy as np
+
+from .autograd import engine
+from .autograd.mode import enable_grad, no_grad
+from .autograd.variable import Variable, wrap
+from .backend import to_device, xp
+from .errors import GradcheckError
+
+Function = Callable[..., Any]
+
+
+def gradcheck(
+    func: Function,
+    inputs: Any,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
+    """Compare backward's gradients of func(*inputs) with finite differences.
+
+    Every floating point input that requires grad is checked against every output. The arguments
+    after nondet_tol are PyTorch's and change nothing here. Returns True, or raises GradcheckError
+    naming function, input, output, index and both values (returns False without raise_exception).
+    """
+    try:
+        _check(func, _as_tuple(inputs), eps, atol, rtol, nondet_tol)
+    except GradcheckError:
+        if raise_exception:
+            raise
+        return False
+    return True
+
+
+def gradgradcheck(
+    func: Function,
+    inputs: Any,
+    grad_outputs: Any = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    **ignored: Any,
+) -> bool:
+    """Compare the gradients of the gradients with finite differences.
+
+    grad_outputs: the vectors that the outputs are weighted with; random by default.
+    """
+    inputs = _as_tuple(inputs)
+    tracked = [x for x in inputs if isinstance(x, Variable) and x._tracked]
+    weights = _grad_outputs(func, inputs, grad_outputs, gen_non_contig_grad_outputs)
+
+    def gradients(*arguments: Any) -> tuple:
+        values, vectors = arguments[: len(inputs)], arguments[len(inputs) :]
+        outputs = _outputs(func, values)
+        needs = [x for x in values if isinstance(x, Variable) and x._tracked]
+        found = engine.grad(outputs, needs, vectors, create_graph=True, allow_unused=True)
+        # An unused gradient is zero, and so are its derivatives.
+        return tuple(x * 0 if g is None else g for g, x in zip(found, needs))
+
+    gradients.__name__ = f"gradient of {_name(func)}"
+    if not tracked:
+        raise ValueError("gradgradcheck: none of the inputs requires grad")
+    arguments = (*inputs, *weights)
+    options = {"raise_exception": raise_exception, "nondet_tol": nondet_tol}
+    return gradcheck(gradients, arguments, eps=eps, atol=atol, rtol=rtol, **options)  # type: ignore[arg-type]
+
+
+def _check(
+    func: Function, inputs: tuple, eps: float, atol: float, rtol: float, nondet_tol: float
+) -> None:
+    tracked = [
+        (i, x)
+        for i, x in enumerate(inputs)
+        if isinstance(x, Variable) and x._tracked and x.array.dtype.kind == "f"
+    ]
+    if not tracked:
+        raise ValueError("gradcheck: none of the inputs requires grad")
+    for i, x in tracked:
+        if x.array.dtype != np.float64:
+            raise ValueError(f"gradcheck: input {i} is {x.array.dtype}, expected float64")
+    outputs = _outputs(func, inputs)
+    for o, output in enumerate(outputs):
+        analytical = _analytical(output, [x for _, x in tracked])
+        again = _analytical(_outputs(func, inputs)[o], [x for _, x in tracked])
+        for (i, x), jacobian, repeat in zip(tracked, analytical, again):
+            if not np.allclose(jacobian, repeat, rtol=0, atol=nondet_tol, equal_nan=True):
+                raise GradcheckError(
+                    f"{_name(func)}: backward is not reproducible for input {i}, output {o}"
+                )
+            numerical = _numerical(func, inputs, x, o, eps)
+            _compare(_name(func), i, o, x, output, jacobian, numerical, atol, rtol)
+
+
+def _compare(
+    name: str, i: int, o: int, x: Any, y: Any, jacobian: Any, numerical: Any, atol: float, rtol: float
+) -> None:
+    wrong = ~np.isclose(jacobian, numerical, rtol=rtol, atol=atol, equal_nan=True)
+    if not wrong.any():
+        return
+    row, column = np.argwhere(wrong)[0]
+    at = tuple(int(n) for n in np.unravel_index(row, x.array.shape))
+    of = tuple(int(n) for n in np.unravel_index(column, y.array.shape))
+    raise GradcheckError(
+        f"{name}: d output {o}{list(of)} / d input {i}{list(at)} is {jacobian[row, column]:.8g} "
+        f"by backward, {numerical[row, column]:.8g} by finite differences "
+        f"({int(wrong.sum())} of {wrong.size} entries differ)"
+    )
+
+
+def _analytical(output: Any, inputs: Sequence[Any]) -> list[np.ndarray]:
+    """For each input, the matrix [input element, output element] that backward gives."""
+    size = output.array.size
+    jacobians = [np.zeros((x.array.size, size)) for x in inputs]
+    if not output._tracked:
+        return jacobians
+    library = xp(output.array)
+    for j in range(size):
+        seed = library.zeros(size, dtype=output.array.dtype)
+        seed[j] = 1
+        weight = wrap(seed.reshape(output.array.shape))
+        found = engine.grad(output, list(inputs), weight, retain_graph=True, allow_unused=True)
+        for jacobian, g in zip(jacobians, found):
+            if g is not None:
+                jacobian[:, j] = to_device(g.array, "cpu").reshape(-1)
+    return jacobians
+
+
+def _numerical(func: Function, inputs: tuple, x: Any, o: int, eps: float) -> np.ndarray:
+    """The matrix [input element, output element] by central differences."""
+    rows = []
+    home = x.array
+    flat = home.copy().reshape(-1)
+    try:
+        for i in range(flat.size):
+            shifted = []
+            for step in (eps, -eps):
+                moved = flat.copy()
+                moved[i] += step
+                x.array = moved.reshape(home.shape)
+                with no_grad() if not _needs_grad(func) else enable_grad():
+                    out = _outputs(func, inputs)[o].array
+                shifted.append(to_device(out, "cpu").reshape(-1).astype(np.float64))
+            rows.append((shifted[0] - shifted[1]) / (2 * eps))
+    finally:
+        x.array = home
+    columns = _outputs(func, inputs)[o].array.size
+    return np.array(rows).reshape(flat.size, columns)
+
+
+def _needs_grad(func: Function) -> bool:
+    return _name(func).startswith("gradient of")  # gradgradcheck differentiates inside
+
+
+def _outputs(func: Function, inputs: tuple) -> tuple:
+    outputs = _as_tuple(func(*inputs))
+    return tuple(y for y in outputs if isinstance(y, Variable) and y.array.dtype.kind == "f")
+
+
+def _grad_outputs(func: Function, inputs: tuple, given: Any, non_contiguous: bool) -> list:
+    """Vectors to weight the outputs with: the ones given, or random ones, tracked."""
+    if given is not None:
+        return list(_as_tuple(given))
+    rng = np.random.default_rng(0)
+    vectors = []
+    for y in _outputs(func, inputs):
+        value = rng.uniform(0.5, 1.5, y.array.shape)
+        array = xp(y.array).asarray(value, dtype=y.array.dtype)
+        if non_contiguous and array.ndim:
+            array = xp(array).stack([array, array], axis=-1)[..., 0]
+        vector = wrap(array)
+        vector._tracked = True
+        vectors.append(vector)
+    return vectors
+
+
+def _as_tuple(value: Any) -> tuple:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def _name(func: Function) -> str:
+    return getattr(func, "__name__", type(func).__name__)
