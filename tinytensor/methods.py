@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from . import ops
+from . import ops, random
 from .autograd import inplace
 from .autograd.variable import Variable
-from .ops.arithmetic import Add, Mul
+from .ops.arithmetic import Add, Div, Mul, Sub
+from .ops.power import PowScalar
+from .ops.promote import is_operand
 
 
 def in_place(function: Callable) -> Callable:
@@ -24,6 +26,24 @@ def in_place(function: Callable) -> Callable:
     return method
 
 
+def operator(function: Callable) -> Callable:
+    """The operator method for function(self, other); Python's TypeError for other's wrong type."""
+
+    def method(self: Any, other: Any) -> Any:
+        return function(self, other) if is_operand(other) else NotImplemented
+
+    return method
+
+
+def reflected(function: Callable) -> Callable:
+    """The operator method for function(other, self), where self stands on the right."""
+
+    def method(self: Any, other: Any) -> Any:
+        return function(other, self) if is_operand(other) else NotImplemented
+
+    return method
+
+
 class Methods(Variable):
     """What a tensor can do; the families follow the files of `ops`."""
 
@@ -31,56 +51,387 @@ class Methods(Variable):
 
     # ---- arithmetic: operators
 
+    # The usual cases come first in these, and skip the look at promotion.
+
     def __add__(self, other: Any) -> Any:
         if isinstance(other, Methods) and self.array.dtype is other.array.dtype:
-            return Add.apply(self, other)  # the usual case, without the look at promotion
-        return ops.add(self, other)
+            return Add.apply(self, other)
+        if (type(other) is float or type(other) is int) and self.array.dtype.kind == "f":
+            return Add.apply(self, other)
+        return ops.add(self, other) if is_operand(other) else NotImplemented
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        if self.array.dtype.kind == "f":
+            if isinstance(other, Methods) and self.array.dtype is other.array.dtype:
+                return Sub.apply(self, other)
+            if type(other) is float or type(other) is int:
+                return Sub.apply(self, other)
+        return ops.sub(self, other) if is_operand(other) else NotImplemented
 
     def __mul__(self, other: Any) -> Any:
         if isinstance(other, Methods) and self.array.dtype is other.array.dtype:
             return Mul.apply(self, other)
-        return ops.mul(self, other)
+        if (type(other) is float or type(other) is int) and self.array.dtype.kind == "f":
+            return Mul.apply(self, other)
+        return ops.mul(self, other) if is_operand(other) else NotImplemented
 
-    __sub__ = ops.sub
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        if self.array.dtype.kind == "f":
+            if isinstance(other, Methods) and self.array.dtype is other.array.dtype:
+                return Div.apply(self, other)
+            if type(other) is float or type(other) is int:
+                return Div.apply(self, other)
+        return ops.div(self, other) if is_operand(other) else NotImplemented
+
+    def __rsub__(self, other: Any) -> Any:
+        if (type(other) is float or type(other) is int) and self.array.dtype.kind == "f":
+            return Sub.apply(other, self)
+        return ops.sub(other, self) if is_operand(other) else NotImplemented
+
+    def __rtruediv__(self, other: Any) -> Any:
+        if (type(other) is float or type(other) is int) and self.array.dtype.kind == "f":
+            return Div.apply(other, self)
+        return ops.div(other, self) if is_operand(other) else NotImplemented
+
+    def __pow__(self, other: Any) -> Any:
+        if (type(other) is float or type(other) is int) and self.array.dtype.kind == "f":
+            return PowScalar.apply(self, other)
+        return ops.pow(self, other) if is_operand(other) else NotImplemented
+
+    __rpow__ = reflected(ops.pow)
+    __floordiv__, __rfloordiv__ = operator(ops.floor_divide), reflected(ops.floor_divide)
+    __mod__, __rmod__ = operator(ops.remainder), reflected(ops.remainder)
+    __neg__ = ops.neg
+    __pos__ = ops.positive
+    __abs__ = ops.abs
+
+    __iadd__ = in_place(ops.add)
+    __isub__ = in_place(ops.sub)
+    __imul__ = in_place(ops.mul)
+    __itruediv__ = in_place(ops.div)
+    __ifloordiv__ = in_place(ops.floor_divide)
+    __imod__ = in_place(ops.remainder)
+    __ipow__ = in_place(ops.pow)
 
     # ---- arithmetic: methods
-    add = ops.add
-    mul = ops.mul
-    sub = ops.sub
-    add_ = in_place(ops.add)
-    mul_ = in_place(ops.mul)
-    sub_ = in_place(ops.sub)
+    add, add_ = ops.add, in_place(ops.add)
+    sub, sub_ = ops.sub, in_place(ops.sub)
+    mul, mul_ = ops.mul, in_place(ops.mul)
+    div, div_ = ops.div, in_place(ops.div)
+    subtract, subtract_ = sub, sub_
+    multiply, multiply_ = mul, mul_
+    divide, divide_ = div, div_
+    true_divide, true_divide_ = div, div_
+    floor_divide, floor_divide_ = ops.floor_divide, in_place(ops.floor_divide)
+    remainder, remainder_ = ops.remainder, in_place(ops.remainder)
+    fmod, fmod_ = ops.fmod, in_place(ops.fmod)
+    pow, pow_ = ops.pow, in_place(ops.pow)
+    float_power, float_power_ = ops.float_power, in_place(ops.float_power)
+    neg, neg_ = ops.neg, in_place(ops.neg)
+    negative, negative_ = neg, neg_
+    positive = ops.positive
+    abs, abs_ = ops.abs, in_place(ops.abs)
+    absolute, absolute_ = abs, abs_
+    sign, sign_ = ops.sign, in_place(ops.sign)
+    sgn, sgn_ = sign, sign_
+    square, square_ = ops.square, in_place(ops.square)
+    sqrt, sqrt_ = ops.sqrt, in_place(ops.sqrt)
+    rsqrt, rsqrt_ = ops.rsqrt, in_place(ops.rsqrt)
+    reciprocal, reciprocal_ = ops.reciprocal, in_place(ops.reciprocal)
+    hypot, hypot_ = ops.hypot, in_place(ops.hypot)
+    lerp, lerp_ = ops.lerp, in_place(ops.lerp)
+    addcmul, addcmul_ = ops.addcmul, in_place(ops.addcmul)
+    addcdiv, addcdiv_ = ops.addcdiv, in_place(ops.addcdiv)
+    maximum = ops.maximum
+    minimum = ops.minimum
+    fmax = ops.fmax
+    fmin = ops.fmin
+    clamp, clamp_ = ops.clamp, in_place(ops.clamp)
+    clip, clip_ = clamp, clamp_
+    clamp_min, clamp_min_ = ops.clamp_min, in_place(ops.clamp_min)
+    clamp_max, clamp_max_ = ops.clamp_max, in_place(ops.clamp_max)
+    nan_to_num, nan_to_num_ = ops.nan_to_num, in_place(ops.nan_to_num)
+
+    def where(self, condition: Any, other: Any) -> Any:
+        """self where the condition holds, else other."""
+        return ops.where(condition, self, other)
 
     # ---- pointwise
-    tanh = ops.tanh
-    tanh_ = in_place(ops.tanh)
+    exp, exp_ = ops.exp, in_place(ops.exp)
+    exp2, exp2_ = ops.exp2, in_place(ops.exp2)
+    expm1, expm1_ = ops.expm1, in_place(ops.expm1)
+    log, log_ = ops.log, in_place(ops.log)
+    log1p, log1p_ = ops.log1p, in_place(ops.log1p)
+    log2, log2_ = ops.log2, in_place(ops.log2)
+    log10, log10_ = ops.log10, in_place(ops.log10)
+    sigmoid, sigmoid_ = ops.sigmoid, in_place(ops.sigmoid)
+    logit, logit_ = ops.logit, in_place(ops.logit)
+    erf, erf_ = ops.erf, in_place(ops.erf)
+    erfc, erfc_ = ops.erfc, in_place(ops.erfc)
+    sin, sin_ = ops.sin, in_place(ops.sin)
+    cos, cos_ = ops.cos, in_place(ops.cos)
+    tan, tan_ = ops.tan, in_place(ops.tan)
+    asin, asin_ = ops.asin, in_place(ops.asin)
+    acos, acos_ = ops.acos, in_place(ops.acos)
+    atan, atan_ = ops.atan, in_place(ops.atan)
+    atan2, atan2_ = ops.atan2, in_place(ops.atan2)
+    sinh, sinh_ = ops.sinh, in_place(ops.sinh)
+    cosh, cosh_ = ops.cosh, in_place(ops.cosh)
+    tanh, tanh_ = ops.tanh, in_place(ops.tanh)
+    asinh, asinh_ = ops.asinh, in_place(ops.asinh)
+    acosh, acosh_ = ops.acosh, in_place(ops.acosh)
+    atanh, atanh_ = ops.atanh, in_place(ops.atanh)
+    floor, floor_ = ops.floor, in_place(ops.floor)
+    ceil, ceil_ = ops.ceil, in_place(ops.ceil)
+    trunc, trunc_ = ops.trunc, in_place(ops.trunc)
+    round, round_ = ops.round, in_place(ops.round)
+    frac, frac_ = ops.frac, in_place(ops.frac)
+    arcsin, arcsin_ = asin, asin_
+    arccos, arccos_ = acos, acos_
+    arctan, arctan_ = atan, atan_
+    arctan2, arctan2_ = atan2, atan2_
+    arcsinh, arcsinh_ = asinh, asinh_
+    arccosh, arccosh_ = acosh, acosh_
+    arctanh, arctanh_ = atanh, atanh_
+    fix, fix_ = trunc, trunc_
 
     # ---- activation
+    relu, relu_ = ops.relu, in_place(ops.relu)
+    prelu = ops.prelu
+    hardshrink = ops.hardshrink
 
     # ---- compare
+    eq, eq_, __eq__ = ops.eq, in_place(ops.eq), operator(ops.eq)  # type: ignore[assignment]
+    ne, ne_, __ne__ = ops.ne, in_place(ops.ne), operator(ops.ne)  # type: ignore[assignment]
+    lt, lt_, __lt__ = ops.lt, in_place(ops.lt), operator(ops.lt)
+    le, le_, __le__ = ops.le, in_place(ops.le), operator(ops.le)
+    gt, gt_, __gt__ = ops.gt, in_place(ops.gt), operator(ops.gt)
+    ge, ge_, __ge__ = ops.ge, in_place(ops.ge), operator(ops.ge)
+    __hash__ = Variable.__hash__  # Python drops it from a class that defines __eq__
+    not_equal, less, less_equal, greater, greater_equal = ne, lt, le, gt, ge
+    equal = ops.equal
+    allclose = ops.allclose
+    isclose = ops.isclose
+    isnan = ops.isnan
+    isinf = ops.isinf
+    isfinite = ops.isfinite
+    logical_and, logical_and_ = ops.logical_and, in_place(ops.logical_and)
+    logical_or, logical_or_ = ops.logical_or, in_place(ops.logical_or)
+    logical_xor, logical_xor_ = ops.logical_xor, in_place(ops.logical_xor)
+    logical_not, logical_not_ = ops.logical_not, in_place(ops.logical_not)
+    bitwise_and, bitwise_and_ = ops.bitwise_and, in_place(ops.bitwise_and)
+    bitwise_or, bitwise_or_ = ops.bitwise_or, in_place(ops.bitwise_or)
+    bitwise_xor, bitwise_xor_ = ops.bitwise_xor, in_place(ops.bitwise_xor)
+    bitwise_not, bitwise_not_ = ops.bitwise_not, in_place(ops.bitwise_not)
+    bitwise_left_shift = ops.bitwise_left_shift
+    bitwise_left_shift_ = in_place(ops.bitwise_left_shift)
+    bitwise_right_shift = ops.bitwise_right_shift
+    bitwise_right_shift_ = in_place(ops.bitwise_right_shift)
+    __and__, __rand__, __iand__ = operator(ops.bitwise_and), reflected(ops.bitwise_and), bitwise_and_
+    __or__, __ror__, __ior__ = operator(ops.bitwise_or), reflected(ops.bitwise_or), bitwise_or_
+    __xor__, __rxor__, __ixor__ = operator(ops.bitwise_xor), reflected(ops.bitwise_xor), bitwise_xor_
+    __invert__ = ops.bitwise_not
+    __lshift__, __rlshift__ = operator(ops.bitwise_left_shift), reflected(ops.bitwise_left_shift)
+    __rshift__, __rrshift__ = operator(ops.bitwise_right_shift), reflected(ops.bitwise_right_shift)
+    __ilshift__, __irshift__ = bitwise_left_shift_, bitwise_right_shift_
 
     # ---- reduce
+    sum = ops.sum
+    mean = ops.mean
+    prod = ops.prod
+    var = ops.var
+    std = ops.std
+    norm = ops.norm
+    dist = ops.dist
+    logsumexp = ops.logsumexp
+    nansum = ops.nansum
+    nanmean = ops.nanmean
+    all = ops.all
+    any = ops.any
+    count_nonzero = ops.count_nonzero
 
     # ---- minmax
+    max = ops.max
+    min = ops.min
+    amax = ops.amax
+    amin = ops.amin
+    aminmax = ops.aminmax
+    argmax = ops.argmax
+    argmin = ops.argmin
+    median = ops.median
+    nanmedian = ops.nanmedian
 
     # ---- scan
+    cumsum, cumsum_ = ops.cumsum, in_place(ops.cumsum)
+    cumprod, cumprod_ = ops.cumprod, in_place(ops.cumprod)
+    logcumsumexp = ops.logcumsumexp
+    cummax = ops.cummax
+    cummin = ops.cummin
+    diff = ops.diff
 
     # ---- sort
+    sort = ops.sort
+    argsort = ops.argsort
+    msort = ops.msort
+    topk = ops.topk
+    kthvalue = ops.kthvalue
+    unique = ops.unique
+    unique_consecutive = ops.unique_consecutive
 
     # ---- shape
+    reshape = ops.reshape
+    reshape_as = ops.reshape_as
+    view = ops.view
+    view_as = ops.view_as
+    flatten = ops.flatten
+    unflatten = ops.unflatten
+    ravel = ops.ravel
+    squeeze = ops.squeeze
+    unsqueeze = ops.unsqueeze
+    permute = ops.permute
+    transpose = ops.transpose
+    swapaxes = ops.swapaxes
+    swapdims = ops.swapdims
+    movedim = ops.movedim
+    moveaxis = ops.moveaxis
+    t = ops.t
+    T = property(ops.shape.reverse_dims)
+    mT = mH = property(ops.shape.matrix_transpose)
+    H = property(ops.t)
+    expand = ops.expand
+    expand_as = ops.expand_as
+    broadcast_to = ops.broadcast_to
+    narrow = ops.narrow
+    select = ops.select
+    diagonal = ops.diagonal
+    unfold = ops.part.unfold
 
     # ---- join
+    split = ops.split
+    split_with_sizes = ops.split_with_sizes
+    tensor_split = ops.tensor_split
+    chunk = ops.chunk
+    unbind = ops.unbind
+    repeat = ops.repeat
+    repeat_interleave = ops.repeat_interleave
+    tile = ops.tile
+    flip = ops.flip
+    fliplr = ops.fliplr
+    flipud = ops.flipud
+    roll = ops.roll
+    rot90 = ops.rot90
 
     # ---- convert
+    clone = ops.clone
+    contiguous = ops.contiguous
+    to = ops.to
+    type = ops.convert.type_of
+    type_as = ops.type_as
+    cpu = ops.convert.cpu
+    cuda = ops.convert.cuda
+    half = ops.convert.to_half
+    float = ops.convert.to_float
+    double = ops.convert.to_double
+    bool = ops.convert.to_bool
+    byte = ops.convert.to_byte
+    char = ops.convert.to_char
+    short = ops.convert.to_short
+    int = ops.convert.to_int
+    long = ops.convert.to_long
+    new_full = ops.convert.new_full
+    new_zeros = ops.convert.new_zeros
+    new_ones = ops.convert.new_ones
+    new_empty = ops.convert.new_empty
+    new_tensor = ops.convert.new_tensor
 
     # ---- index
+    __getitem__ = ops.index.get_item
+    __setitem__ = ops.index.set_item
+    copy_ = ops.index.copy_
+    fill_ = ops.index.fill_
+    zero_ = ops.index.zero_
+    select_scatter = ops.select_scatter
+    slice_scatter = ops.slice_scatter
 
     # ---- gather
+    argwhere = ops.argwhere
+    gather = ops.gather
+    index_add = ops.index_add
+    index_copy = ops.index_copy
+    index_fill = ops.index_fill
+    index_put = ops.index_put
+    index_select = ops.index_select
+    masked_fill = ops.masked_fill
+    masked_scatter = ops.masked_scatter
+    masked_select = ops.masked_select
+    nonzero = ops.nonzero
+    put = ops.put
+    scatter = ops.scatter
+    scatter_add = ops.scatter_add
+    scatter_reduce = ops.scatter_reduce
+    take = ops.take
+    take_along_dim = ops.take_along_dim
+    index_add_ = in_place(ops.index_add)
+    index_copy_ = in_place(ops.index_copy)
+    index_fill_ = in_place(ops.index_fill)
+    index_put_ = in_place(ops.index_put)
+    masked_fill_ = in_place(ops.masked_fill)
+    masked_scatter_ = in_place(ops.masked_scatter)
+    put_ = in_place(ops.put)
+    scatter_ = in_place(ops.scatter)
+    scatter_add_ = in_place(ops.scatter_add)
+    scatter_reduce_ = in_place(ops.scatter_reduce)
 
     # ---- matrix
+    bincount = ops.bincount
+    diag = ops.diag
+    diag_embed = ops.diag_embed
+    diagflat = ops.diagflat
+    diagonal_scatter = ops.diagonal_scatter
+    histc = ops.histc
+    trace = ops.trace
+    tril = ops.tril
+    triu = ops.triu
+    tril_ = in_place(ops.tril)
+    triu_ = in_place(ops.triu)
 
     # ---- linalg
+    matmul = __matmul__ = ops.matmul
+    mm = ops.mm
+    bmm = ops.bmm
+    mv = ops.mv
+    dot = ops.dot
+    vdot = ops.vdot
+    inner = ops.inner
+    outer = ops.outer
+    ger = ops.ger
+    kron = ops.kron
+    cross = ops.cross
+    addmm = ops.addmm
+    addmv = ops.addmv
+    addr = ops.addr
+    addbmm = ops.addbmm
+    baddbmm = ops.baddbmm
+    addmm_ = in_place(ops.addmm)
+    addmv_ = in_place(ops.addmv)
+    addr_ = in_place(ops.addr)
+    addbmm_ = in_place(ops.addbmm)
+    baddbmm_ = in_place(ops.baddbmm)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return ops.matmul(other, self)
 
     # ---- softmax
 
     # ---- random
+    normal_ = random.normal_
+    uniform_ = random.uniform_
+    bernoulli_ = random.bernoulli_
+    exponential_ = random.exponential_
+    random_ = random.random_
+    bernoulli = random.bernoulli
+    multinomial = random.multinomial

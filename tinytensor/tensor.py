@@ -6,15 +6,22 @@ and other devices. Its operators and the methods that compute are in `methods.py
 
 from __future__ import annotations
 
-import weakref
 from typing import Any, Callable, Iterator
 
 import numpy as np
 
 from . import backend
 from .autograd import engine
-from .autograd.hooks import RemovableHandle, add_hook
-from .autograd.variable import counter_of, refresh, registry, unwrap, wrap
+from .autograd.hooks import AfterAccumulation, RemovableHandle, add_hook, retain_grad
+from .autograd.variable import (
+    RETAIN,
+    counter_of,
+    counter_to_share,
+    refresh,
+    registry,
+    unwrap,
+    wrap,
+)
 from .backend import device, device_of, xp
 from .dtype import DType, from_numpy_dtype
 from .errors import GradientError
@@ -119,8 +126,7 @@ class Tensor(Methods):
             raise TypeError("len: got a 0-d tensor, which has no length")
         return self.array.shape[0]
 
-    def __hash__(self) -> int:
-        return id(self)
+    __hash__ = object.__hash__  # by identity, as ops are: leaves and ops are keys of one dict
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         return tensor_repr(self)
@@ -186,7 +192,7 @@ class Tensor(Methods):
         """The node of the op that made this tensor; None for a leaf."""
         if self._view is not None:
             refresh(self)
-        return self._node
+        return None if self._node is None else self._node.function_and_index()[0]
 
     @property
     def is_leaf(self) -> bool:
@@ -222,22 +228,12 @@ class Tensor(Methods):
         """Keep this non-leaf's gradient in `.grad` when backward comes by."""
         if not self.requires_grad:
             raise RuntimeError("retain_grad: the tensor does not require grad")
-        if self._node is None or getattr(self, "_retains", False):
-            return
-        me = weakref.ref(self)  # the node must not keep the tensor that it produced alive
-
-        def keep(gradient: Tensor) -> None:
-            tensor = me()
-            if tensor is not None:
-                gradient = gradient.detach().clone() if not gradient._tracked else gradient
-                tensor._grad = gradient if tensor._grad is None else tensor._grad + gradient
-
-        add_hook(self._node, keep)
-        self._retains = True
+        if self._node is not None and not self.retains_grad:
+            retain_grad(self)
 
     @property
     def retains_grad(self) -> bool:
-        return getattr(self, "_retains", False)
+        return self._node is not None and RETAIN in (self._node._hooks or ())
 
     def register_hook(self, hook: Callable) -> RemovableHandle:
         """Call hook(gradient) when this tensor's gradient is complete; it may return another."""
@@ -247,17 +243,27 @@ class Tensor(Methods):
             )
         return add_hook(self._node or self, hook)
 
+    def register_post_accumulate_grad_hook(self, hook: Callable) -> RemovableHandle:
+        """Call hook(self) each time backward has added to this leaf's `.grad`."""
+        name = "register_post_accumulate_grad_hook"
+        if not self.requires_grad:
+            raise RuntimeError(f"{name}: the tensor does not require grad")
+        if self._node is not None:
+            raise RuntimeError(f"{name}: got the result of an op, expected a leaf")
+        return add_hook(self, AfterAccumulation(hook))
+
     def detach(self) -> Tensor:
         """The same memory, outside the graph."""
         tensor = wrap(self.array.view())
-        tensor._counter = counter_of(self)
+        tensor._counter = counter_to_share(self)
         return tensor
 
     def detach_(self) -> Tensor:
         """Cut this tensor off the graph: it becomes a leaf that is not tracked."""
         if self._view is not None:
             raise RuntimeError("detach_: a view cannot be detached in place; use detach()")
-        self._counter = counter_of(self)
+        if self._counter is not None:
+            self._counter = counter_to_share(self)
         self._node, self._tracked = None, False
         return self
 

@@ -1,5 +1,69 @@
-from .table import Row, T
+"""Exponentials, logarithms, trigonometry, the error function, rounding."""
+
+from .table import Row, T, V
+
+FLAGS = {"empty": True, "scalar": True}
 
 ROWS = [
-    Row("tanh", T(2, 3), empty=True, scalar=True),
+    # exponentials and logarithms
+    Row("exp", T(2, 3), **FLAGS),
+    Row("exp", T(3, low=-30, high=30), label="wide"),
+    Row("exp2", T(2, 3), **FLAGS),
+    Row("expm1", T(2, 3), **FLAGS),
+    Row("expm1", V([1e-8, -1e-8, 1e-3]), label="small"),
+    Row("log", T(2, 3, low=0.1), **FLAGS),
+    Row("log1p", T(2, 3, low=-0.9), **FLAGS),
+    Row("log1p", V([1e-8, -1e-8, 1e-3]), label="small"),
+    Row("log2", T(2, 3, low=0.1), **FLAGS),
+    Row("log10", T(2, 3, low=0.1), **FLAGS),
+    Row("sigmoid", T(2, 3), **FLAGS),
+    Row("sigmoid", T(9, low=-30, high=30), label="wide"),
+    Row("logit", T(2, 3, low=0.05, high=0.95), **FLAGS),
+    Row("logit", V([-0.5, 0.05, 0.3, 0.5, 0.7, 0.95, 1.5]), eps=0.1),
+    Row("logit", T(2, 3, low=0.2, high=0.8), 1e-6),
+    # trigonometry
+    Row("sin", T(2, 3, low=-6, high=6), **FLAGS),
+    Row("cos", T(2, 3, low=-6, high=6), **FLAGS),
+    Row("tan", T(2, 3, low=-1.3, high=1.3), **FLAGS),
+    Row("asin", T(2, 3, low=-0.9, high=0.9), **FLAGS),
+    Row("acos", T(2, 3, low=-0.9, high=0.9), **FLAGS),
+    Row("atan", T(2, 3, low=-6, high=6), **FLAGS),
+    Row("atan2", T(2, 3, low=0.3), T(2, 3, low=0.3), **FLAGS),
+    Row("atan2", T(2, 3, low=-2, high=-0.3), T(3, low=-2, high=-0.3)),
+    Row("atan2", T(3, 1, low=-2, high=-0.3), T(1, 4, low=0.3), label="outer"),
+    Row("atan2", T(2, 3, low=0.3), T(2, 3, grad=False), label="by the first only"),
+    Row("atan2", T(2, 3, grad=False), T(2, 3, low=0.3), label="by the second only"),
+    Row("arcsin", T(3, low=-0.9, high=0.9)),
+    Row("arccos", T(3, low=-0.9, high=0.9)),
+    Row("arctan", T(3)),
+    Row("arctan2", T(3, low=0.3), T(3, low=0.3)),
+    Row("sinh", T(2, 3), **FLAGS),
+    Row("cosh", T(2, 3), **FLAGS),
+    Row("tanh", T(2, 3), **FLAGS),
+    Row("asinh", T(2, 3), **FLAGS),
+    Row("acosh", T(2, 3, low=1.2, high=4), **FLAGS),
+    Row("atanh", T(2, 3, low=-0.9, high=0.9), **FLAGS),
+    Row("arcsinh", T(3)),
+    Row("arccosh", T(3, low=1.2, high=4)),
+    Row("arctanh", T(3, low=-0.9, high=0.9)),
+    # the error function, in each of its intervals
+    Row("erf", T(2, 3), **FLAGS),
+    Row("erf", T(4, 3, low=-0.47, high=0.47), label="near 0"),
+    Row("erf", T(4, 3, low=3.5, high=6), label="tail"),
+    Row("erf", V([-0.46875, 0.46875, 4.0, -4.0, 3.93, 0.0]), label="where intervals meet"),
+    Row("erfc", T(2, 3), **FLAGS),
+    Row("erfc", T(4, 3, low=-0.47, high=0.47), label="near 0"),
+    Row("erfc", T(4, 3, low=3.5, high=6), label="tail"),
+    Row("erfc", V([-0.46875, 0.46875, 4.0, -4.0, 0.0]), label="where intervals meet"),
+    # rounding; its gradients are zeros that depend on nothing, so there is no second order
+    Row("floor", T(2, 3), order=1, **FLAGS),
+    Row("ceil", T(2, 3), order=1, **FLAGS),
+    Row("trunc", T(2, 3), order=1, **FLAGS),
+    Row("fix", T(3), order=1),
+    Row("round", T(2, 3), order=1, **FLAGS),
+    Row("round", V([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5]), order=0, label="halfway"),
+    Row("round", V([1.26, -3.14159, 2.71828]), decimals=2, order=1),
+    Row("round", V([1263.7, -355.0, 50.0]), decimals=-2, order=0),
+    Row("frac", T(2, 3, low=0.1, high=0.9), **FLAGS),
+    Row("frac", V([-1.25, 3.75, -0.5]), label="signs"),
 ]

@@ -6,7 +6,7 @@ inplace   writes into tensors, and views      function  ops written by users
 site      the source line of a node           anomaly   errors that say where and why
 """
 
-from .engine import Contribution, Step, backward, grad, trace_backward
+from .engine import backward, grad, trace_backward
 from .hooks import RemovableHandle
 from .mode import (
     detect_anomaly,
@@ -19,8 +19,10 @@ from .mode import (
     set_detect_anomaly,
     set_grad_enabled,
 )
+from .node import AccumulateGrad, Node
 from .op import Op
 from .site import site_of
+from .walk import Contribution, Step
 
 __all__ = [
     "Contribution",

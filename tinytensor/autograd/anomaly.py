@@ -8,7 +8,7 @@ import numpy as np
 
 from ..backend import device_of, is_array, xp
 from ..errors import AnomalyError, DeviceError, GradientError, ShapeError
-from .site import describe_site
+from .site import describe_here, describe_site
 from .variable import Variable, unwrap
 
 
@@ -87,16 +87,18 @@ def check_forward(op: Any, args: tuple, out: Variable) -> None:
         shapes = ", ".join(str(tuple(a.shape)) for a in args if isinstance(a, Variable))
         raise AnomalyError(
             f"{op.name_}: forward gave {found} in an output of shape {tuple(out.shape)} from "
-            f"finite inputs of shapes {shapes}{describe_site(out._node)}"
+            f"finite inputs of shapes {shapes}{describe_here()}"
         )
 
 
 def check_backward(node: Any, gradient: Any, contributions: Any) -> None:
     """Raise if the rule of `node` made NaN or inf out of a finite gradient."""
+    incoming = gradient if isinstance(gradient, list) else [gradient]
     for i, contribution in enumerate(contributions):
-        if contribution is not None and _is_new(_trouble(contribution), [gradient]):
+        if contribution is not None and _is_new(_trouble(contribution), incoming):
+            shapes = ", ".join(str(tuple(g.shape)) for g in incoming if g is not None)
             raise AnomalyError(
                 f"{node.name_}: backward gave {_trouble(contribution)} in the gradient of input "
                 f"{i}, of shape {tuple(contribution.shape)}, from a finite gradient of shape "
-                f"{tuple(gradient.shape)}{describe_site(node)}"
+                f"{shapes}{describe_site(node)}"
             )

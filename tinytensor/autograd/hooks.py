@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
+import weakref
 from typing import Any, Callable
 
-from .variable import Variable, unwrap, wrap
+import numpy as np
+
+from ..backend import _modules
+from .variable import RETAIN, Variable, own_copy, unwrap, wrap
+
+_next_id = itertools.count().__next__
 
 
 class RemovableHandle:
     """Returned by register_hook; `remove()` takes the hook away."""
 
-    _next_id = 0
-
     def __init__(self, hooks: dict):
         self._hooks = hooks
-        self.id = RemovableHandle._next_id
-        RemovableHandle._next_id += 1
+        self.id = _next_id()
 
     def remove(self) -> None:
         self._hooks.pop(self.id, None)
@@ -27,36 +31,136 @@ class RemovableHandle:
         self.remove()
 
 
-def add_hook(owner: Any, hook: Callable) -> RemovableHandle:
+# ------------------------------------------------------------------------------------------
+# On a tensor: hook(gradient)
+# ------------------------------------------------------------------------------------------
+
+
+class AfterAccumulation:
+    """Marks a hook that is called with a leaf, after its `.grad` was added to."""
+
+    def __init__(self, hook: Callable):
+        self.hook = hook
+
+
+def add_hook(owner: Any, hook: Any) -> RemovableHandle:
     """Register `hook` on a node or a leaf."""
     if owner._hooks is None:
         owner._hooks = {}
     handle = RemovableHandle(owner._hooks)
     owner._hooks[handle.id] = hook
+    if RETAIN in owner._hooks:  # what is kept is what the other hooks made of it
+        owner._hooks[RETAIN] = owner._hooks.pop(RETAIN)
     return handle
+
+
+def retain_grad(tensor: Any) -> None:
+    """Have the gradient of a non-leaf kept in its `.grad` when backward comes by."""
+    me = weakref.ref(tensor)  # the node must not keep the tensor that it produced alive
+
+    def keep(gradient: Any) -> None:
+        tensor = me()
+        if tensor is not None:
+            if not gradient._tracked:
+                gradient = wrap(own_copy(gradient.array))
+            tensor._grad = gradient if tensor._grad is None else tensor._grad + gradient
+
+    node = tensor._node
+    if node._hooks is None:
+        node._hooks = {}
+    node._hooks[RETAIN] = keep
 
 
 def run_hooks(owner: Any, gradient: Any) -> Any:
     """Pass a gradient through the hooks: each may return a replacement. Hooks see tensors."""
     raw = not isinstance(gradient, Variable)
-    value = wrap(gradient_array(gradient)) if raw else gradient
+    value = wrap(_writable(gradient)) if raw else gradient
     for hook in list(owner._hooks.values()):
+        if isinstance(hook, AfterAccumulation):
+            continue
         replacement = hook(value)
         if replacement is not None:
-            if tuple(replacement.shape) != tuple(value.shape):
-                raise RuntimeError(
-                    f"hook: returned a gradient of shape {tuple(replacement.shape)}, expected "
-                    f"{tuple(value.shape)}"
-                )
+            _check_replacement(hook, replacement, value)
             value = replacement
     return unwrap(value) if raw else value
 
 
-def gradient_array(gradient: Any) -> Any:
+def run_after_accumulation(leaf: Any) -> None:
+    """Call the leaf's post-accumulate hooks."""
+    for hook in list(leaf._hooks.values()):
+        if isinstance(hook, AfterAccumulation):
+            hook.hook(leaf)
+
+
+def _check_replacement(hook: Any, new: Any, old: Any) -> None:
+    name = getattr(hook, "__name__", type(hook).__name__)
+    if not isinstance(new, Variable):
+        raise TypeError(f"hook {name}: returned {type(new).__name__}, expected a Tensor or None")
+    for what, got, expected in (
+        ("shape", new.array.shape, old.array.shape),
+        ("dtype", new.array.dtype, old.array.dtype),
+    ):
+        if got != expected:
+            raise RuntimeError(f"hook {name}: returned {what} {got}, expected {expected}")
+
+
+def _writable(gradient: Any) -> Any:
     """A gradient as an array (NumPy's 0-d results are scalars) that a hook may write to."""
-    import numpy as np
-
-    from ..backend import _modules
-
     array = gradient if type(gradient) in _modules else np.asarray(gradient)
     return array if array.flags.writeable else array.copy()
+
+
+# ------------------------------------------------------------------------------------------
+# On a node: hook(grad_inputs, grad_outputs)
+# ------------------------------------------------------------------------------------------
+
+
+class NodeHooks:
+    """Stands in for `node.backward` and runs the node's own hooks around it.
+
+    A node without such hooks has nothing of this, so they cost nothing where there are none.
+    """
+
+    def __init__(self, node: Any):
+        self.node = weakref.ref(node)
+        self.before: dict[int, Callable] = {}
+        self.after: dict[int, Callable] = {}
+
+    @staticmethod
+    def of(node: Any) -> NodeHooks:
+        if "backward" not in node.__dict__:
+            node.backward = NodeHooks(node)
+        return node.backward
+
+    def add(self, hooks: dict, hook: Callable) -> RemovableHandle:
+        handle = RemovableHandle(hooks)
+        hooks[handle.id] = hook
+        return handle
+
+    def __call__(self, *grads: Any) -> tuple:
+        node = self.node()
+        assert node is not None, "a node's backward was called without the node"
+        raw = not any(isinstance(g, Variable) for g in grads)
+        outputs = _tensors(grads)
+        for hook in list(self.before.values()):
+            outputs = _replaced(hook, hook(outputs), outputs)
+        results = type(node).backward(node, *(map(unwrap, outputs) if raw else outputs))
+        results = results if isinstance(results, tuple) else (results,)
+        inputs = _tensors(results + (None,) * (len(node._edges) - len(results)))
+        for hook in list(self.after.values()):
+            inputs = _replaced(hook, hook(inputs, outputs), inputs)
+        return tuple(map(unwrap, inputs)) if raw else inputs
+
+
+def _tensors(values: Any) -> tuple:
+    return tuple(v if v is None or isinstance(v, Variable) else wrap(_writable(v)) for v in values)
+
+
+def _replaced(hook: Any, new: Any, old: tuple) -> tuple:
+    if new is None:
+        return old
+    new = new if isinstance(new, tuple) else (new,)
+    if len(new) != len(old):
+        name = getattr(hook, "__name__", type(hook).__name__)
+        raise RuntimeError(f"hook {name}: returned {len(new)} gradients, expected {len(old)}")
+    return new

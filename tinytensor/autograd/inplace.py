@@ -14,7 +14,7 @@ from ..dtype import can_cast
 from ..errors import ShapeError
 from .mode import enable_grad, state
 from .op import Op
-from .variable import Variable, refresh, unwrap, counter_of, wrap
+from .variable import Variable, count_write, refresh, take_place, unwrap, wrap
 
 
 class ViewWrite(Op):
@@ -109,9 +109,9 @@ def write(target: Any, function: Callable, *args: Any, **kwargs: Any) -> Any:
 
 def finish_write(target: Any, result: Any = None) -> Any:
     """After target's memory was written: bump the version and, if recorded, rewrite history."""
-    counter_of(target)._writes += 1
+    count_write(target)
     if result is not None:
-        target._node, target._tracked = result._node, result._tracked
+        take_place(target, result)
         child = target
         while child._view is not None:
             view = child._view
@@ -120,11 +120,11 @@ def finish_write(target: Any, result: Any = None) -> Any:
             before = wrap(base.array)
             before._tracked, before._node = base._tracked, base._node
             after = ViewWrite.apply(before, child, view.op, view.args)
-            base._node, base._tracked = after._node, after._tracked
+            take_place(base, after)
             # The child is from now on a view of the new base.
             with enable_grad():
                 again = view.op.apply(base, *view.args)
-            child._node, child._tracked = again._node, again._tracked
+            take_place(child, again)
             child = base
     return target
 

@@ -49,8 +49,11 @@ class _Setting(ContextDecorator):
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        for name, value in state.__dict__["stacks"][id(self)].pop().items():
+        stacks = state.__dict__["stacks"]
+        for name, value in stacks[id(self)].pop().items():
             setattr(state.mode, name, value)
+        if not stacks[id(self)]:
+            del stacks[id(self)]
 
     def __call__(self, function: Any) -> Any:
         """Decorate a function (each call runs in this mode) or a generator function."""
@@ -66,14 +69,21 @@ class _Setting(ContextDecorator):
         def steps(*args: Any, **kwargs: Any) -> Iterator:
             # The mode holds while the generator runs, not while its caller does.
             generator = function(*args, **kwargs)
-            value = None
+            resume, argument = generator.send, None
             while True:
-                with self:
-                    try:
-                        item = generator.send(value)
-                    except StopIteration as stop:
-                        return stop.value
-                value = yield item
+                try:
+                    with self:
+                        item = resume(argument)
+                except StopIteration as stop:
+                    return stop.value
+                try:
+                    resume, argument = generator.send, (yield item)
+                except GeneratorExit:
+                    with self:
+                        generator.close()
+                    raise
+                except BaseException as error:  # thrown in by the caller: the generator's to handle
+                    resume, argument = generator.throw, error
 
         return steps
 
@@ -96,27 +106,47 @@ class enable_grad(no_grad):
 
 
 class inference_mode(_Setting):
-    """As `no_grad`; `is_inference_mode_enabled()` tells that it is on."""
+    """As `no_grad`; `is_inference_mode_enabled()` tells that it is on.
+
+    inference_mode(False) records again, as in PyTorch.
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        """`@inference_mode` without parentheses works too."""
+        if callable(mode):
+            return cls()(mode)
+        return super().__new__(cls)
 
     def __init__(self, mode: bool = True):
-        self.fields = {"grad": False, "inference": True} if mode else {"inference": False}
+        self.fields = {"grad": not mode, "inference": bool(mode)}
 
 
-class set_grad_enabled(_Setting):
-    """Turn recording on or off: at once when called, and for a block when used in `with`."""
+class _Switch(_Setting):
+    """A setting that holds at once when called, and only for a block when used in `with`."""
 
-    def __init__(self, mode: bool):
-        self.fields = {"grad": bool(mode)}
-        self._before = state.mode.grad
-        state.mode.grad = bool(mode)
+    def __init__(self, **fields: Any):
+        self.fields = fields
+        self._before = {name: getattr(state.mode, name) for name in fields}
+        self._set(fields)
+
+    def _set(self, fields: dict) -> None:
+        for name, value in fields.items():
+            setattr(state.mode, name, value)
 
     def __enter__(self) -> _Setting:
-        state.mode.grad = self._before  # so that leaving restores what was there before the call
+        self._set(self._before)  # so that leaving restores what was there before the call
         return super().__enter__()
 
     def __call__(self, function: Any) -> Any:
-        state.mode.grad = self._before  # a decorator changes nothing until the function runs
+        self._set(self._before)  # a decorator changes nothing until the function runs
         return super().__call__(function)
+
+
+class set_grad_enabled(_Switch):
+    """Turn recording on or off: at once when called, and for a block when used in `with`."""
+
+    def __init__(self, mode: bool):
+        super().__init__(grad=bool(mode))
 
 
 def is_grad_enabled() -> bool:
@@ -139,11 +169,16 @@ class detect_anomaly(_Setting):
         self.fields = {"anomaly": check_nan}
 
 
-class set_detect_anomaly(detect_anomaly):
-    """`detect_anomaly` under PyTorch's second name, with the switch as first argument."""
+class set_detect_anomaly(_Switch):
+    """`detect_anomaly`, on or off: at once when called, and for a block when used in `with`."""
 
     def __init__(self, mode: bool, check_nan: bool = True):
-        super().__init__(mode and check_nan)
+        super().__init__(anomaly=bool(mode and check_nan))
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether this thread looks for NaN and inf."""
+    return state.mode.anomaly
 
 
 @contextmanager

@@ -35,13 +35,13 @@ from typing import Any, Callable, Iterable
 
 import numpy as np
 
-from ..backend import _modules, error_state, QUIET
+from ..backend import QUIET, _modules, error_state, xp
 from ..errors import GradientError
 from . import anomaly
-from .hooks import add_hook
 from .mode import state
+from .node import Node
 from .site import call_site, describe_site
-from .variable import Variable, View, refresh, registry, counter_of, wrap
+from .variable import Variable, View, counter_of, refresh, registry, wrap
 
 _new = object.__new__
 ndarray = np.ndarray
@@ -74,16 +74,23 @@ def snake_case(name: str) -> str:
     return "".join("_" + c.lower() if c.isupper() else c for c in name).lstrip("_")
 
 
-class Op:
+class _Constant:
+    """Counts the writes to a saved value that is never written to."""
+
+    _writes = 0
+
+
+class Op(Node):
     """A differentiable operation; see the module's text for how to write one."""
 
-    __slots__ = ("_edges", "_order", "_tracked", "_shape", "_dtype", "_saved", "_kept",
-                 "_writes", "_hooks", "_code", "_instruction", "scope", "__dict__", "__weakref__")  # fmt: skip
+    __slots__ = ("_order", "_tracked", "_shape", "_dtype", "_saved", "_kept",
+                 "_writes", "_code", "_instruction", "scope", "__dict__", "__weakref__")  # fmt: skip
 
     saves: Any = ()
     view = False  # whether the output may share memory with the first argument
     differentiable = True  # False: backward is never asked for (comparisons and the like)
     name_ = "op"  # the name in error messages: snake_case of the class name
+    twin: Any = None  # see variable.Counter
     _plan: tuple = ()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -186,23 +193,28 @@ class Op:
     # --------------------------------------------------------------------------------------
 
     def _save(self, args: tuple, out: Any) -> list:
-        """(value, counter, version) for what `saves` declares and a needed gradient asks for."""
+        """(value, counter, version) for what `saves` declares and a needed gradient asks for.
+
+        The counter of the op's own output is the op itself, written as None: a node that held
+        itself would be freed by the garbage collector only.
+        """
         saved = []
         for place, needed_by in self._plan:
             if not needed_by & self._tracked:
-                saved.append((None, self, 0))
+                saved.append((None, _Constant, 0))
+                continue
+            if place == OUT:
+                saved.append((out.array, None, 0))
                 continue
             if place >= 0:
                 value = args[place]
-            elif place == OUT:
-                value = out
             else:
                 value = self.__dict__.pop(self._attributes[ATTRIBUTE - place])
             if isinstance(value, Variable):
-                counter = value._counter or value
+                counter = counter_of(value)
                 saved.append((value.array, counter, counter._writes))
             else:
-                saved.append((value, self, 0))
+                saved.append((value, _Constant, 0))
         return saved
 
     @property
@@ -218,7 +230,7 @@ class Op:
             )
         values = []
         for value, counter, version in self._saved:
-            if counter._writes != version:
+            if (self if counter is None else counter)._writes != version:
                 raise anomaly.changed_value(self, len(values))
             values.append(value)
         if state.mode.grad:
@@ -252,32 +264,15 @@ class Op:
         """In backward: what `keep` remembered; derived again, as tensors, in grad mode."""
         return helper(*args) if state.mode.grad else self._kept[helper]
 
-    # --------------------------------------------------------------------------------------
-    # PyTorch's view of a node
-    # --------------------------------------------------------------------------------------
-
-    def name(self) -> str:
-        return f"{type(self).__name__}Backward"
-
-    @property
-    def next_functions(self) -> tuple:
-        """((node, output number), …): AccumulateGrad for leaves, (None, 0) for constants."""
-        links: list[tuple[Any, int]] = []
-        for edge in self._edges or ():
-            if isinstance(edge, Variable):
-                links.append((AccumulateGrad(edge), 0))
-            elif isinstance(edge, Output):
-                links.append((edge.parent, edge.index))
-            else:
-                links.append((edge, 0))
-        return tuple(links)
-
-    def register_hook(self, hook: Callable) -> Any:
-        """Call hook(gradient) when this node's gradient is complete; see Tensor.register_hook."""
-        return add_hook(self, hook)
-
-    def __repr__(self) -> str:
-        return f"<{self.name()}>"
+    def fill_missing(self, grads: list) -> list:
+        """Zeros for the outputs of a multi-output op that got no gradient."""
+        known = next(g for g in grads if g is not None)
+        library = xp(known.array if isinstance(known, Variable) else known)
+        for i, g in enumerate(grads):
+            if g is None and self._dtype[i].kind == "f":
+                zeros = library.zeros(self._shape[i], self._dtype[i])
+                grads[i] = wrap(zeros) if isinstance(known, Variable) else zeros
+        return grads
 
 
 class Output(Op):
@@ -285,20 +280,21 @@ class Output(Op):
 
     __slots__ = ("parent", "index")
 
+    def __init__(self, parent: Op, index: int, like: Any):
+        self.parent, self.index = parent, index
+        self._edges, self._order = [parent], _next_order()
+        self._shape, self._dtype = like.shape, like.dtype
+        self._hooks = self._kept = None
+        self._saved = ()
+        self._writes, self._tracked = 0, 1
+        self.scope = parent.scope
+        self._code, self._instruction = parent._code, parent._instruction
 
-class AccumulateGrad:
-    """Stands for a leaf in `next_functions`."""
-
-    next_functions: tuple = ()
-
-    def __init__(self, variable: Variable):
-        self.variable = variable
+    def function_and_index(self) -> tuple[Any, int]:
+        return self.parent, self.index
 
     def name(self) -> str:
-        return "AccumulateGrad"
-
-    def __repr__(self) -> str:
-        return "<AccumulateGrad>"
+        return self.parent.name()
 
 
 def _wrap_outputs(node: Op, outs: Iterable, args: tuple, edges: list) -> tuple:
@@ -317,17 +313,8 @@ def _wrap_outputs(node: Op, outs: Iterable, args: tuple, edges: list) -> tuple:
         for index, tensor in enumerate(tensors):
             if tensor.array.dtype.kind != "f":
                 continue
-            output = _new(Output)
-            output.parent, output.index = node, index
-            output._edges, output._order = (node,), _next_order()
-            output._shape, output._dtype = tensor.array.shape, tensor.array.dtype
-            output._hooks = output._kept = None
-            output._saved = ()
-            output._writes, output._tracked = 0, 1
-            output.scope = node.scope
-            output._code, output._instruction = node._code, node._instruction
             tensor._tracked = True
-            tensor._node = tensor._counter = output
+            tensor._node = tensor._counter = Output(node, index, tensor.array)
     if node.view:
         for tensor, view_args in zip(tensors, node.view_args(args)):
             tensor._counter = counter_of(args[0])

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import linecache
 import os
+import sys
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
+
+from .mode import state
 
 # Folders whose lines are not the user's. `nn` adds itself.
 internal_folders = [os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep]
@@ -61,3 +64,16 @@ def describe_site(node: Any) -> str:
     if site is not None:
         parts.append(f"made at {site}")
     return f" ({', '.join(parts)})" if parts else ""
+
+
+def describe_here() -> str:
+    """As `describe_site`, for an op that is running now."""
+    return describe_site(_Here())
+
+
+class _Here:
+    """What `describe_site` asks of a node, for the current call."""
+
+    def __init__(self) -> None:
+        self.scope = state.mode.scope
+        self._code, self._instruction = call_site(sys._getframe(1))

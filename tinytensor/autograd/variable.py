@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 from ..backend import Array, xp
-from .mode import enable_grad
+from .mode import enable_grad, state
 
 _new = object.__new__
 
@@ -43,6 +44,7 @@ class Variable:
     # every op and has no edges of its own.
     _order = 0
     _edges: tuple = ()
+    twin: Any = None  # see Counter
 
     # The two things that an edge's end is asked for, under the names they have on an Op.
 
@@ -59,14 +61,16 @@ class View:
     """`variable` shows a part of `base`: op.apply(base, *args) makes it again.
 
     count is the storage's version for which the variable's node is right. A recorded write to
-    any other view of the storage makes it stale; `refresh` then makes it again.
+    any other view of the storage makes it stale; `refresh` then makes it again. live is False for a
+    view made under no_grad, which stays outside the graph.
     """
 
-    __slots__ = ("base", "op", "args", "count")
+    __slots__ = ("base", "op", "args", "count", "live")
 
     def __init__(self, base: Variable, op: Any, args: tuple):
         self.base, self.op, self.args = base, op, args
         self.count = counter_of(base)._writes
+        self.live = state.mode.grad
 
 
 class _Registry:
@@ -99,7 +103,49 @@ def unwrap(value: Any) -> Any:
 
 def counter_of(variable: Variable) -> Any:
     """What counts the writes to the variable's storage: its `_writes` is the version."""
-    return variable._counter or variable
+    return variable if variable._counter is None else variable._counter
+
+
+class Counter:
+    """Counts the writes to a storage for those that must not hold the node or tensor that does.
+
+    A detached tensor shares memory with a tensor in the graph, and so its version, but must not
+    keep the graph alive. The owner and this counter are twins: each write is counted in both.
+    """
+
+    __slots__ = ("_owner", "_writes")
+
+    def __init__(self, owner: Any):
+        self._writes = owner._writes
+        self._owner = weakref.ref(owner)
+        owner.twin = self
+
+    @property
+    def twin(self) -> Any:
+        return self._owner()
+
+
+def counter_to_share(variable: Variable) -> Any:
+    """The counter for a detached tensor with variable's memory: never a node."""
+    counter = counter_of(variable)
+    return counter if isinstance(counter, Variable) else counter_apart(variable)
+
+
+def counter_apart(variable: Variable) -> Counter:
+    """A counter of variable's writes that holds neither a tensor nor a node."""
+    counter = counter_of(variable)
+    if isinstance(counter, Counter):
+        return counter
+    return counter.twin or Counter(counter)
+
+
+def count_write(variable: Variable) -> None:
+    """The memory of `variable` was written to."""
+    counter = counter_of(variable)
+    counter._writes += 1
+    twin = counter.twin
+    if twin is not None:
+        twin._writes += 1
 
 
 def edge_of(variable: Variable) -> Any:
@@ -119,7 +165,7 @@ def refresh(variable: Variable) -> None:
     stale = []
     current: Variable | None = variable
     while current is not None and current._view is not None:
-        if current._counter._writes != current._view.count:
+        if current._view.live and current._counter._writes != current._view.count:
             stale.append(current)
         current = current._view.base
     for view in reversed(stale):  # from the base upwards
@@ -129,4 +175,17 @@ def refresh(variable: Variable) -> None:
         if link.base._tracked:
             with enable_grad():
                 again = link.op.apply(link.base, *link.args)
-            view._node, view._tracked = again._node, again._tracked
+            take_place(view, again)
+
+
+RETAIN = "retain_grad"  # the key of the hook that fills a non-leaf's `.grad`, always the last one
+
+
+def take_place(variable: Variable, other: Variable) -> None:
+    """Put `variable` where `other` is in the graph. Its `.grad` goes along if it is retained."""
+    before, after = variable._node, other._node
+    if before is not None and after is not None and before._hooks and RETAIN in before._hooks:
+        if after._hooks is None:
+            after._hooks = {}
+        after._hooks[RETAIN] = before._hooks.pop(RETAIN)
+    variable._node, variable._tracked = after, other._tracked

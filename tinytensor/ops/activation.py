@@ -1,3 +1,307 @@
+"""Smooth activations: gelu, silu, mish, softplus, logsigmoid, the elu family, softsign, glu.
+
+Those with corners (relu and its kin) are in rectifier.py; sigmoid and tanh are functions like others
+(pointwise.py, trigonometry.py).
+"""
+
 from __future__ import annotations
 
-__all__: list[str] = []
+import math
+from typing import TYPE_CHECKING, Any
+
+from ..autograd.inplace import write
+from ..autograd.op import Op
+from ..backend import Array, xp
+from ..errors import ShapeError
+from . import join
+from .clamp import where
+from .dims import normalize_dim
+from .erf import erf
+from .pointwise import apply_wide, exp, sigmoid
+from .promote import as_float
+from .trigonometry import tanh
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+SQRT_HALF = math.sqrt(0.5)
+ONE_OVER_SQRT_2_PI = 1 / math.sqrt(2 * math.pi)
+
+# gelu's approximation: Φ(x) ≈ ½·(1 + tanh(√(2/π)·(x + 0.044715·x³)))
+TANH_SCALE = math.sqrt(2 / math.pi)
+TANH_CUBIC = TANH_SCALE * 0.044715
+
+# The fixed point of "zero mean, unit variance in and out" (Klambauer et al. 2017)
+SELU_ALPHA = 1.6732632423543772848170429916717
+SELU_SCALE = 1.0507009873554804934193349852946
+
+
+# ------------------------------------------------------------------------------------------
+# x times a gate: gelu, silu, mish
+# ------------------------------------------------------------------------------------------
+
+
+def normal_cdf(x: Any) -> Any:
+    """Φ(x): how much of the standard normal distribution lies below x."""
+    return erf(x * SQRT_HALF) * 0.5 + 0.5
+
+
+class Gelu(Op):
+    """y = x·Φ(x);  dx = g·(Φ(x) + x·φ(x)), φ(x) = exp(−x²/2)/√(2π)"""
+
+    saves = ("x",)
+
+    def forward(self, x: Array) -> Array:
+        return x * self.keep(normal_cdf, x)
+
+    def backward(self, g: Any) -> Any:
+        (x,) = self.saved
+        density = exp(x * x * -0.5) * ONE_OVER_SQRT_2_PI
+        return g * (self.recall(normal_cdf, x) + x * density)
+
+
+def gelu_tanh(x: Any) -> Any:
+    """The tanh in gelu's approximation."""
+    return tanh(x * (x * x * TANH_CUBIC + TANH_SCALE))
+
+
+class GeluTanh(Op):
+    """y = ½·x·(1 + t), t = tanh u, u = √(2/π)·(x + 0.044715·x³);
+    dx = g·½·(1 + t + x·(1 − t²)·du/dx)
+    """
+
+    saves = ("x",)
+
+    def forward(self, x: Array) -> Array:
+        t = self.keep(gelu_tanh, x)
+        return x * (t * 0.5 + 0.5)
+
+    def backward(self, g: Any) -> Any:
+        (x,) = self.saved
+        t = self.recall(gelu_tanh, x)
+        inner = x * x * (3 * TANH_CUBIC) + TANH_SCALE
+        return g * ((x * (1 - t * t) * inner + t) * 0.5 + 0.5)
+
+
+class Silu(Op):
+    """y = x·s, s = σ(x);  dx = g·s·(1 + x·(1 − s))"""
+
+    saves = ("x",)
+
+    def forward(self, x: Array) -> Array:
+        return x * self.keep(sigmoid, x)
+
+    def backward(self, g: Any) -> Any:
+        (x,) = self.saved
+        s = self.recall(sigmoid, x)
+        return g * (s * (x * (1 - s) + 1))
+
+
+def tanh_softplus(x: Any) -> Any:
+    """mish's gate."""
+    return tanh(softplus(x))
+
+
+class Mish(Op):
+    """y = x·t, t = tanh(softplus x);  dx = g·(t + x·(1 − t²)·σ(x))"""
+
+    saves = ("x",)
+
+    def forward(self, x: Array) -> Array:
+        return x * self.keep(tanh_softplus, x)
+
+    def backward(self, g: Any) -> Any:
+        (x,) = self.saved
+        t = self.recall(tanh_softplus, x)
+        return g * (x * (1 - t * t) * sigmoid(x) + t)
+
+
+def gelu(input: Tensor, approximate: str = "none") -> Tensor:
+    """x·Φ(x), elementwise, where Φ(x) is how much of a standard normal distribution lies below x.
+
+    approximate: "none" for Φ itself, "tanh" for ½·(1 + tanh(√(2/π)·(x + 0.044715·x³))).
+    """
+    if approximate == "none":
+        return apply_wide(Gelu, input)
+    if approximate == "tanh":
+        return apply_wide(GeluTanh, input)
+    raise RuntimeError(f"gelu: got approximate={approximate!r}, expected 'none' or 'tanh'")
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """x·sigmoid(x), elementwise; also known as swish."""
+    return write(input, silu) if inplace else apply_wide(Silu, input)
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x·tanh(softplus(x)), elementwise."""
+    return write(input, mish) if inplace else apply_wide(Mish, input)
+
+
+# ------------------------------------------------------------------------------------------
+# Softened corners: softplus, logsigmoid, the elu family, softsign, tanhshrink
+# ------------------------------------------------------------------------------------------
+
+
+class Softplus(Op):
+    """y = ln(1 + e^z)/β, z = β·x, and x itself where z > threshold;
+    dx = g·σ(z), and g where z > threshold
+    """
+
+    saves = ("x",)
+
+    def forward(self, x: Array, beta: float, threshold: float) -> Array:
+        self.beta, self.threshold = beta, threshold
+        library = xp(x)
+        y = library.empty_like(x)  # every step is written into this one array
+        library.multiply(x, beta, out=y)
+        linear = y > threshold
+        library.exp(y, out=y)
+        library.log1p(y, out=y)
+        y /= beta
+        return library.where(linear, x, y)
+
+    def backward(self, g: Any) -> Any:
+        (x,) = self.saved
+        z = x * self.beta
+        return where(z > self.threshold, g, g * sigmoid(z))
+
+
+class LogSigmoid(Op):
+    """y = ln σ(x) = min(x, 0) − ln(1 + e^−|x|);  dx = g·σ(−x)"""
+
+    name_ = "logsigmoid"
+    saves = ("x",)
+
+    def forward(self, x: Array) -> Array:
+        library = xp(x)
+        y = library.empty_like(x)  # every step is written into this one array
+        library.abs(x, out=y)
+        library.negative(y, out=y)
+        library.exp(y, out=y)
+        library.log1p(y, out=y)
+        return library.subtract(library.minimum(x, 0), y, out=y)
+
+    def backward(self, g: Any) -> Any:
+        (x,) = self.saved
+        return g * sigmoid(-x)
+
+
+class Elu(Op):
+    """y = scale·x for x > 0, else scale·α·(e^(r·x) − 1);
+    dx = g·scale for x > 0, else g·scale·α·r·e^(r·x)
+    """
+
+    saves = ("x",)
+
+    def forward(self, x: Array, alpha: float, scale: float, rate: float) -> Array:
+        self.alpha, self.scale, self.rate = alpha, scale, rate
+        library = xp(x)
+        negative = library.expm1(library.minimum(x, 0) * rate) * (alpha * scale)
+        return library.where(x > 0, x if scale == 1 else x * scale, negative)
+
+    def backward(self, g: Any) -> Any:
+        (x,) = self.saved
+        # The positive side is kept out of exp: it would overflow, and 0·inf is NaN at second order.
+        negative = where(x < 0, x, 0.0)
+        slope = exp(negative * self.rate) * (self.alpha * self.scale * self.rate)
+        return g * where(x <= 0, slope, self.scale)
+
+
+def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
+    """log(1 + exp(beta·x))/beta, elementwise: a smooth relu.
+
+    threshold: where beta·x is above it, the result is x, which it then equals to many digits.
+    """
+    return apply_wide(Softplus, input, beta, threshold)
+
+
+def logsigmoid(input: Tensor) -> Tensor:
+    """log(sigmoid(x)), elementwise, finite for every finite x."""
+    return apply_wide(LogSigmoid, input)
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """x for x > 0, else alpha·(exp(x) − 1), elementwise."""
+    return write(input, elu, alpha) if inplace else apply_wide(Elu, input, alpha, 1.0, 1.0)
+
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """scale·elu(x, alpha), elementwise, with the two numbers that keep zero mean and unit variance
+    through the layers of a network: scale = 1.0507…, alpha = 1.6733….
+    """
+    if inplace:
+        return write(input, selu)
+    return apply_wide(Elu, input, SELU_ALPHA, SELU_SCALE, 1.0)
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """x for x > 0, else alpha·(exp(x/alpha) − 1), elementwise: an elu without a corner."""
+    if alpha == 0:
+        raise RuntimeError("celu: got alpha=0, expected another number, as x is divided by it")
+    return write(input, celu, alpha) if inplace else apply_wide(Elu, input, alpha, 1.0, 1 / alpha)
+
+
+def softsign(input: Tensor) -> Tensor:
+    """x/(1 + |x|), elementwise: from −1 to 1."""
+    x = as_float(input)
+    return x / (abs(x) + 1)
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """x − tanh(x), elementwise."""
+    x = as_float(input)
+    return x - tanh(x)
+
+
+# ------------------------------------------------------------------------------------------
+# Gated linear unit
+# ------------------------------------------------------------------------------------------
+
+
+def _half(x: Any, dim: int, which: int) -> Any:
+    """The first (which = 0) or second (1) half of x along dim."""
+    n = x.shape[dim] // 2
+    return x[(slice(None),) * dim + (slice(which * n, (which + 1) * n),)]
+
+
+def glu_gate(x: Any, dim: int) -> Any:
+    return sigmoid(_half(x, dim, 1))
+
+
+class Glu(Op):
+    """y = a·s, s = σ(b), with a and b the halves of x along dim;  da = g·s, db = g·a·s·(1 − s)"""
+
+    saves = ("x",)
+
+    def forward(self, x: Array, dim: int) -> Array:
+        self.dim = dim
+        return _half(x, dim, 0) * self.keep(glu_gate, x, dim)
+
+    def backward(self, g: Any) -> Any:
+        (x,) = self.saved
+        s = self.recall(glu_gate, x, self.dim)
+        ga = g * s
+        return join.cat([ga, ga * _half(x, self.dim, 0) * (1 - s)], self.dim)
+
+
+def glu(input: Tensor, dim: int = -1) -> Tensor:
+    """a·sigmoid(b), where a and b are the first and the second half of input along dim.
+
+    (…, 2·n, …) → (…, n, …)
+    """
+    dim = normalize_dim("glu", dim, input.ndim)
+    if not input.ndim:
+        raise RuntimeError("glu: got a 0-d tensor, expected at least one dimension to halve")
+    if input.shape[dim] % 2:
+        raise ShapeError(
+            f"glu: dim {dim} has size {input.shape[dim]}, expected an even size to halve, "
+            f"the shape is {tuple(input.shape)}"
+        )
+    return apply_wide(Glu, input, dim)
+
+
+__all__ = [
+    "celu", "elu", "gelu", "glu", "logsigmoid", "mish", "selu", "silu", "softplus", "softsign",
+    "tanhshrink",
+]  # fmt: skip

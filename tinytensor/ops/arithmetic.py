@@ -1,12 +1,26 @@
-"""Arithmetic, elementwise: add, sub, mul, div and what is built of them."""
+"""Arithmetic, elementwise: sums, products, quotients and remainders."""
 
 from __future__ import annotations
 
-from typing import Any
+import builtins
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..autograd.op import Op
-from ..backend import Array
-from .promote import promote
+from ..autograd.variable import unwrap
+from ..backend import Array, xp
+from .promote import cast, common_dtype, library_of, promote, promote_float, zeros_for
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+    Operand = Tensor | float
+
+
+# ------------------------------------------------------------------------------------------
+# Sums and products
+# ------------------------------------------------------------------------------------------
 
 
 class Add(Op):
@@ -42,23 +56,305 @@ class Mul(Op):
         return None if b is None else g * b, None if a is None else g * a
 
 
-def add(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def add(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
     """input + alpha·other"""
-    if alpha != 1:
-        other = mul(other, alpha)
-    return Add.apply(*promote(input, other))
+    a, b = promote(input, other, "add")
+    return Add.apply(a, b if alpha == 1 else _scaled("add", a, b, alpha))
 
 
-def sub(input: Any, other: Any, *, alpha: Any = 1) -> Any:
+def sub(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
     """input − alpha·other"""
-    if alpha != 1:
-        other = mul(other, alpha)
-    return Sub.apply(*promote(input, other))
+    if _is_bool(input) or _is_bool(other):
+        raise RuntimeError(
+            "sub: got a bool operand, expected numbers; use ^ or logical_xor(), or ~ to invert"
+        )
+    a, b = promote(input, other, "sub")
+    return Sub.apply(a, b if alpha == 1 else _scaled("sub", a, b, alpha))
 
 
-def mul(input: Any, other: Any) -> Any:
+def rsub(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
+    """other − alpha·input"""
+    return sub(other, input, alpha=alpha)
+
+
+def mul(input: Operand, other: Operand) -> Tensor:
     """input·other"""
-    return Mul.apply(*promote(input, other))
+    return Mul.apply(*promote(input, other, "mul"))
 
 
-__all__ = ["add", "mul", "sub"]
+def _is_bool(value: Any) -> bool:
+    if isinstance(value, bool):
+        return True
+    dtype = getattr(unwrap(value), "dtype", None)
+    return dtype is not None and dtype.kind == "b"
+
+
+def _scaled(name: str, a: Any, b: Any, alpha: float) -> Any:
+    """alpha·b, for operands that are promoted already."""
+    dtype = common_dtype(name, a, b)
+    if isinstance(alpha, float) and dtype.kind != "f":
+        raise RuntimeError(
+            f"{name}: got alpha={alpha} for {dtype} tensors, expected an integer alpha"
+        )
+    return Mul.apply(*promote(b, bool(alpha) if dtype.kind == "b" else alpha))
+
+
+# ------------------------------------------------------------------------------------------
+# Quotients
+# ------------------------------------------------------------------------------------------
+
+
+class Div(Op):
+    """y = a/b;  da = g/b, db = −g·a/b²"""
+
+    saves = {"a": "b", "b": ("a", "b")}
+
+    def forward(self, a: Array, b: Array) -> Array:
+        return a / b
+
+    def backward(self, g: Any) -> Any:
+        a, b = self.saved
+        ga = g / b
+        return ga, -ga * a / b if self.needs(1) else None
+
+
+class FloorDivide(Op):
+    """y = ⌊a/b⌋;  flat: da = 0, db = 0"""
+
+    def forward(self, a: Array, b: Array) -> Array:
+        _is_integer_division("floor_divide", a, b)
+        return a // b
+
+    def backward(self, g: Any) -> Any:
+        return zeros_for(g), zeros_for(g)
+
+
+class TruncDivide(Op):
+    """y = a/b, rounded towards zero;  flat: da = 0, db = 0"""
+
+    name_ = "div"
+
+    def forward(self, a: Array, b: Array) -> Array:
+        if not _is_integer_division("div", a, b):
+            return library_of(a, b).trunc(a / b)
+        quotient = a // b
+        rounded_down = (quotient < 0) & (quotient * b != a)
+        return quotient + rounded_down
+
+    def backward(self, g: Any) -> Any:
+        return zeros_for(g), zeros_for(g)
+
+
+class Remainder(Op):
+    """y = a − b·⌊a/b⌋, with the sign of b;  da = g, db = −g·⌊a/b⌋"""
+
+    saves = {"a": "b", "b": "b"}
+
+    def forward(self, a: Array, b: Array) -> Array:
+        _is_integer_division("remainder", a, b)
+        return a % b
+
+    def backward(self, g: Any) -> Any:
+        a, b = self.saved
+        return g, -g * floor_divide(a, b) if self.needs(1) else None
+
+
+class Fmod(Op):
+    """y = a − b·trunc(a/b), with the sign of a;  da = g, db = −g·trunc(a/b)"""
+
+    saves = {"a": "b", "b": "b"}
+
+    def forward(self, a: Array, b: Array) -> Array:
+        _is_integer_division("fmod", a, b)
+        return library_of(a, b).fmod(a, b)
+
+    def backward(self, g: Any) -> Any:
+        a, b = self.saved
+        return g, -g * div(a, b, rounding_mode="trunc") if self.needs(1) else None
+
+
+def _is_integer_division(name: str, a: Array, b: Array) -> bool:
+    """Whether a and b are integers; an error for bools and for division of integers by zero."""
+    dtype = (a if hasattr(a, "dtype") else b).dtype
+    if dtype.kind == "f":
+        return False
+    if dtype.kind == "b":
+        raise NotImplementedError(f"{name}: got bool tensors, expected numbers; convert them first")
+    # On a GPU the look would have to wait for the device; PyTorch has no error there either.
+    if library_of(a, b) is np and not np.all(b):
+        raise RuntimeError(f"{name}: integer division by zero (ZeroDivisionError)")
+    return True
+
+
+def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> Tensor:
+    """input / other; rounding_mode "trunc" rounds towards zero, "floor" downwards."""
+    if rounding_mode is None:
+        return Div.apply(*promote_float(input, other, "div"))
+    if rounding_mode == "trunc":
+        return TruncDivide.apply(*promote(input, other, "div"))
+    if rounding_mode == "floor":
+        return FloorDivide.apply(*promote(input, other, "div"))
+    raise RuntimeError(
+        f"div: got rounding_mode {rounding_mode!r}, expected None, 'trunc' or 'floor'"
+    )
+
+
+def floor_divide(input: Operand, other: Operand) -> Tensor:
+    """⌊input / other⌋"""
+    return FloorDivide.apply(*promote(input, other, "floor_divide"))
+
+
+def remainder(input: Operand, other: Operand) -> Tensor:
+    """input − other·⌊input / other⌋: Python's %, with the sign of `other`."""
+    return Remainder.apply(*promote(input, other, "remainder"))
+
+
+def fmod(input: Operand, other: Operand) -> Tensor:
+    """C's remainder, with the sign of `input`."""
+    return Fmod.apply(*promote(input, other, "fmod"))
+
+
+# ------------------------------------------------------------------------------------------
+# Signs
+# ------------------------------------------------------------------------------------------
+
+
+class Neg(Op):
+    """y = −x;  dx = −g"""
+
+    def forward(self, x: Array) -> Array:
+        if x.dtype.kind == "b":
+            raise RuntimeError("neg: got a bool tensor, expected numbers; use ~ or logical_not()")
+        return -x
+
+    def backward(self, g: Any) -> Any:
+        return -g
+
+
+class Abs(Op):
+    """y = |x|;  dx = g·sign x, which is 0 at x = 0"""
+
+    saves = ("x",)
+
+    def forward(self, x: Array) -> Array:
+        if x.dtype.kind == "b":
+            raise NotImplementedError("abs: got a bool tensor, expected numbers; convert it first")
+        return builtins.abs(x)
+
+    def backward(self, g: Any) -> Any:
+        (x,) = self.saved
+        return g * sign(x)
+
+
+class Sign(Op):
+    """y = −1, 0 or 1 (0 for NaN, as in PyTorch);  flat: dx = 0"""
+
+    def forward(self, x: Array) -> Array:
+        if x.dtype.kind == "b":
+            return x.copy()
+        return (x > 0).astype(x.dtype) - (x < 0)
+
+    def backward(self, g: Any) -> Any:
+        return zeros_for(g)
+
+
+def neg(input: Tensor) -> Tensor:
+    """−input"""
+    return Neg.apply(input)
+
+
+def positive(input: Tensor) -> Tensor:
+    """input, itself"""
+    if _is_bool(input):
+        raise RuntimeError("positive: got a bool tensor, expected numbers")
+    return input
+
+
+def abs(input: Tensor) -> Tensor:
+    """|input|"""
+    return Abs.apply(input)
+
+
+def sign(input: Tensor) -> Tensor:
+    """−1, 0 or 1, elementwise."""
+    return Sign.apply(input)
+
+
+# ------------------------------------------------------------------------------------------
+# Sums of products
+# ------------------------------------------------------------------------------------------
+
+
+class Lerp(Op):
+    """y = a + w·(b − a);  da = g·(1 − w), db = g·w, dw = g·(b − a)"""
+
+    saves = {"a": "w", "b": "w", "w": ("a", "b")}
+
+    def forward(self, a: Array, b: Array, w: Any) -> Array:
+        # From the nearer end, so that w = 1 gives b exactly.
+        from_a = builtins.abs(w) < 0.5
+        if isinstance(w, (int, float)):
+            return a + w * (b - a) if from_a else b - (1 - w) * (b - a)
+        return xp(a).where(from_a, a + w * (b - a), b - (1 - w) * (b - a))
+
+    def backward(self, g: Any) -> Any:
+        a, b, w = self.saved
+        ga = g * (1 - w) if self.needs(0) else None
+        gb = g * w if self.needs(1) else None
+        gw = g * (b - a) if self.needs(2) else None
+        return ga, gb, gw
+
+
+def lerp(input: Tensor, end: Tensor, weight: Operand) -> Tensor:
+    """input + weight·(end − input): from `input` at weight 0 to `end` at weight 1."""
+    dtype, dtype_end = unwrap(input).dtype, unwrap(end).dtype
+    if dtype != dtype_end:
+        raise RuntimeError(f"lerp: end has dtype {dtype_end}, expected {dtype}, the dtype of input")
+    if dtype.kind != "f":
+        raise NotImplementedError(f"lerp: got dtype {dtype}, expected floating point tensors")
+    if hasattr(unwrap(weight), "dtype"):
+        weight = cast(weight, dtype)
+    return Lerp.apply(input, end, weight)
+
+
+def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """input + value·tensor1·tensor2"""
+    return add(input, mul(tensor1, tensor2), alpha=value)
+
+
+def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+    """input + value·tensor1/tensor2"""
+    if common_dtype("addcdiv", tensor1, tensor2).kind != "f":
+        raise RuntimeError(
+            "addcdiv: got integer tensor1 and tensor2, expected floating point; convert one first"
+        )
+    return add(input, div(tensor1, tensor2), alpha=value)
+
+
+subtract, multiply, divide, true_divide = sub, mul, div, div
+negative, absolute, sgn = neg, abs, sign
+
+__all__ = [
+    "abs",
+    "absolute",
+    "add",
+    "addcdiv",
+    "addcmul",
+    "div",
+    "divide",
+    "floor_divide",
+    "fmod",
+    "lerp",
+    "mul",
+    "multiply",
+    "neg",
+    "negative",
+    "positive",
+    "remainder",
+    "rsub",
+    "sgn",
+    "sign",
+    "sub",
+    "subtract",
+    "true_divide",
+]

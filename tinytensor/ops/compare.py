@@ -1,3 +1,273 @@
+"""Questions with a yes or no for each element: comparisons, isnan and their kin, logic."""
+
 from __future__ import annotations
 
-__all__: list[str] = []
+from typing import TYPE_CHECKING, Any
+
+from ..autograd.op import Op
+from ..autograd.variable import Variable, unwrap
+from ..backend import Array, is_array, xp
+from .promote import library_of, promote
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+    Operand = Tensor | float
+
+
+class Question(Op):
+    """An op whose result is boolean: it has no gradient."""
+
+    differentiable = False
+
+
+class Eq(Question):
+    """y = (a = b)"""
+
+    def forward(self, a: Array, b: Array) -> Array:
+        return a == b
+
+
+class Ne(Question):
+    """y = (a ≠ b)"""
+
+    def forward(self, a: Array, b: Array) -> Array:
+        return a != b
+
+
+class Lt(Question):
+    """y = (a < b)"""
+
+    def forward(self, a: Array, b: Array) -> Array:
+        return a < b
+
+
+class Le(Question):
+    """y = (a ≤ b)"""
+
+    def forward(self, a: Array, b: Array) -> Array:
+        return a <= b
+
+
+class Gt(Question):
+    """y = (a > b)"""
+
+    def forward(self, a: Array, b: Array) -> Array:
+        return a > b
+
+
+class Ge(Question):
+    """y = (a ≥ b)"""
+
+    def forward(self, a: Array, b: Array) -> Array:
+        return a >= b
+
+
+def eq(input: Operand, other: Operand) -> Tensor:
+    """input = other, elementwise."""
+    return Eq.apply(*promote(input, other, "eq"))
+
+
+def ne(input: Operand, other: Operand) -> Tensor:
+    """input ≠ other, elementwise."""
+    return Ne.apply(*promote(input, other, "ne"))
+
+
+def lt(input: Operand, other: Operand) -> Tensor:
+    """input < other, elementwise."""
+    return Lt.apply(*promote(input, other, "lt"))
+
+
+def le(input: Operand, other: Operand) -> Tensor:
+    """input ≤ other, elementwise."""
+    return Le.apply(*promote(input, other, "le"))
+
+
+def gt(input: Operand, other: Operand) -> Tensor:
+    """input > other, elementwise."""
+    return Gt.apply(*promote(input, other, "gt"))
+
+
+def ge(input: Operand, other: Operand) -> Tensor:
+    """input ≥ other, elementwise."""
+    return Ge.apply(*promote(input, other, "ge"))
+
+
+# ------------------------------------------------------------------------------------------
+# Alike
+# ------------------------------------------------------------------------------------------
+
+
+class IsClose(Question):
+    """y = |a − b| ≤ atol + rtol·|b|, or a = b"""
+
+    name_ = "isclose"
+
+    def forward(self, a: Array, b: Array, rtol: float, atol: float, equal_nan: bool) -> Array:
+        close = a == b
+        if equal_nan:
+            close = close | ((a != a) & (b != b))  # only NaN differs from itself
+        if a.dtype.kind == "b":
+            return close
+        error = abs(a - b)
+        return close | (xp(a).isfinite(error) & (error <= atol + abs(rtol * b)))
+
+
+def isclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> Tensor:
+    """|input − other| ≤ atol + rtol·|other|, elementwise."""
+    _expect_tensors("isclose", input, other)
+    dtypes = unwrap(input).dtype, unwrap(other).dtype
+    if dtypes[0] != dtypes[1]:
+        raise RuntimeError(f"isclose: got dtypes {dtypes[0]} and {dtypes[1]}, expected one dtype")
+    return IsClose.apply(input, other, rtol, atol, equal_nan)
+
+
+def allclose(
+    input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> bool:
+    """Whether `isclose` holds for every element."""
+    return bool(unwrap(isclose(input, other, rtol, atol, equal_nan)).all())
+
+
+def equal(input: Tensor, other: Tensor) -> bool:
+    """Whether the two have the same shape and the same elements."""
+    _expect_tensors("equal", input, other)
+    return input.shape == other.shape and bool(unwrap(eq(input, other)).all())
+
+
+def _expect_tensors(name: str, *values: Any) -> None:
+    for value in values:
+        if not isinstance(value, Variable) and not is_array(value):
+            raise TypeError(f"{name}: got a {type(value).__name__}, expected a tensor")
+
+
+# ------------------------------------------------------------------------------------------
+# NaN and infinity
+# ------------------------------------------------------------------------------------------
+
+
+class IsNan(Question):
+    """y = whether x is NaN"""
+
+    name_ = "isnan"
+
+    def forward(self, x: Array) -> Array:
+        return xp(x).isnan(x)
+
+
+class IsInf(Question):
+    """y = whether x is ∞ or −∞"""
+
+    name_ = "isinf"
+
+    def forward(self, x: Array) -> Array:
+        return xp(x).isinf(x)
+
+
+class IsFinite(Question):
+    """y = whether x is neither NaN nor infinite"""
+
+    name_ = "isfinite"
+
+    def forward(self, x: Array) -> Array:
+        return xp(x).isfinite(x)
+
+
+def isnan(input: Tensor) -> Tensor:
+    """Whether each element is NaN."""
+    return IsNan.apply(input)
+
+
+def isinf(input: Tensor) -> Tensor:
+    """Whether each element is ∞ or −∞."""
+    return IsInf.apply(input)
+
+
+def isfinite(input: Tensor) -> Tensor:
+    """Whether each element is neither NaN nor infinite."""
+    return IsFinite.apply(input)
+
+
+# ------------------------------------------------------------------------------------------
+# Logic
+# ------------------------------------------------------------------------------------------
+
+
+class LogicalAnd(Question):
+    """y = a ≠ 0 and b ≠ 0"""
+
+    def forward(self, a: Array, b: Array) -> Array:
+        return library_of(a, b).logical_and(a, b)
+
+
+class LogicalOr(Question):
+    """y = a ≠ 0 or b ≠ 0"""
+
+    def forward(self, a: Array, b: Array) -> Array:
+        return library_of(a, b).logical_or(a, b)
+
+
+class LogicalXor(Question):
+    """y = either a ≠ 0 or b ≠ 0"""
+
+    def forward(self, a: Array, b: Array) -> Array:
+        return library_of(a, b).logical_xor(a, b)
+
+
+class LogicalNot(Question):
+    """y = (x = 0)"""
+
+    def forward(self, x: Array) -> Array:
+        return xp(x).logical_not(x)
+
+
+def logical_and(input: Tensor, other: Tensor) -> Tensor:
+    """Both are true, elementwise; a number is true unless it is 0."""
+    _expect_tensors("logical_and", input, other)
+    return LogicalAnd.apply(input, other)
+
+
+def logical_or(input: Tensor, other: Tensor) -> Tensor:
+    """At least one is true, elementwise."""
+    _expect_tensors("logical_or", input, other)
+    return LogicalOr.apply(input, other)
+
+
+def logical_xor(input: Tensor, other: Tensor) -> Tensor:
+    """Exactly one is true, elementwise."""
+    _expect_tensors("logical_xor", input, other)
+    return LogicalXor.apply(input, other)
+
+
+def logical_not(input: Tensor) -> Tensor:
+    """Whether each element is 0 or False."""
+    return LogicalNot.apply(input)
+
+
+greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, ne
+
+__all__ = [
+    "allclose",
+    "eq",
+    "equal",
+    "ge",
+    "greater",
+    "greater_equal",
+    "gt",
+    "isclose",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "le",
+    "less",
+    "less_equal",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "lt",
+    "ne",
+    "not_equal",
+]

@@ -1,3 +1,278 @@
+"""Copies of a tensor: as it is, in another dtype, on another device; and new ones of its kind."""
+
 from __future__ import annotations
 
-__all__: list[str] = []
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..autograd.op import Op
+from ..autograd.variable import Variable, unwrap, wrap
+from ..backend import Array, device, device_of, to_device, xp
+from ..dtype import (
+    DType,
+    bool_,
+    float16,
+    float32,
+    float64,
+    from_numpy_dtype,
+    int8,
+    int16,
+    int32,
+    int64,
+    to_numpy_dtype,
+    uint8,
+)
+from .promote import cast
+from .shape import Ints, as_ints
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+def copy_of(x: Array) -> Array:
+    """A copy that keeps the order of dimensions in memory, unless elements share it (stride 0)."""
+    return x.copy(order="C" if 0 in x.strides else "K")
+
+
+class Clone(Op):
+    """y = a copy of x;  dx = g"""
+
+    def forward(self, x: Array) -> Array:
+        return copy_of(x)
+
+    def backward(self, g: Any) -> Any:
+        return g
+
+
+class Contiguous(Op):
+    """y = a copy of x, in row-major order in memory;  dx = g"""
+
+    def forward(self, x: Array) -> Array:
+        return x.copy(order="C")
+
+    def backward(self, g: Any) -> Any:
+        return g
+
+
+class ToDevice(Op):
+    """y = a copy of x on another device;  dx = g, brought back"""
+
+    def forward(self, x: Array, where: device) -> Array:
+        self.source = device_of(x)
+        return to_device(x, where)
+
+    def backward(self, g: Any) -> Any:
+        return ToDevice.apply(g, self.source)
+
+
+def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
+    """A copy, through which gradients flow."""
+    return Clone.apply(input)
+
+
+def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
+    """Row-major in memory: the tensor itself if it is so already, otherwise a copy."""
+    return input if unwrap(input).flags.c_contiguous else Contiguous.apply(input)
+
+
+# ------------------------------------------------------------------------------------------
+# Another dtype, another device
+# ------------------------------------------------------------------------------------------
+
+
+def to(
+    input: Tensor,
+    *args: Any,
+    device: Any = None,
+    dtype: Any = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """In another dtype, on another device, or in both as another tensor has them.
+
+        x.to(float64)    x.to("cuda")    x.to("cuda", float16)    x.to(other)
+
+    The tensor itself when nothing changes, unless copy=True.
+    """
+    flags = []  # non_blocking and copy, given by position
+    for arg in args:
+        if isinstance(arg, Variable):
+            dtype, device = arg.array.dtype, device_of(arg.array)
+        elif isinstance(arg, bool):
+            flags.append(arg)
+        elif isinstance(arg, (DType, np.dtype, type)):
+            dtype = arg
+        elif arg is not None:
+            device = arg
+    copy = copy or any(flags[1:])
+    return _convert(input, device, None if dtype is None else to_numpy_dtype(dtype), copy)
+
+
+def _convert(input: Any, where: Any, dtype: np.dtype | None, copy: bool = False) -> Any:
+    result = input
+    if dtype is not None:
+        result = cast(result, dtype)
+    if where is not None:
+        where = device(where)
+        if device_of(unwrap(result)) != where:
+            result = ToDevice.apply(result, where)
+    return clone(result) if copy and result is input else result
+
+
+def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
+    """On the CPU."""
+    return _convert(input, "cpu", None)
+
+
+def cuda(input: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
+    """On a GPU: the first, unless `device` says otherwise."""
+    return _convert(input, "cuda" if device is None else device, None)
+
+
+def type_as(input: Tensor, other: Tensor) -> Tensor:
+    """In the dtype and on the device of `other`."""
+    return to(input, other)
+
+
+# PyTorch's names for "a tensor of this dtype".
+_TYPE_NAMES = {
+    bool_: "BoolTensor",
+    uint8: "ByteTensor",
+    int8: "CharTensor",
+    int16: "ShortTensor",
+    int32: "IntTensor",
+    int64: "LongTensor",
+    float16: "HalfTensor",
+    float32: "FloatTensor",
+    float64: "DoubleTensor",
+}
+
+
+def type_of(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """x.type(): the name of its type ("torch.FloatTensor"). x.type(dtype): x in that dtype."""
+    if dtype is None:
+        place = "" if device_of(unwrap(input)).type == "cpu" else "cuda."
+        return f"torch.{place}{_TYPE_NAMES[from_numpy_dtype(unwrap(input).dtype)]}"
+    if isinstance(dtype, str):
+        for found, name in _TYPE_NAMES.items():
+            if dtype in (f"torch.{name}", f"torch.cuda.{name}"):
+                return to(input, "cuda" if "cuda" in dtype else "cpu", found)
+        raise ValueError(f"type: got {dtype!r}, expected a dtype or a name as 'torch.FloatTensor'")
+    return to(input, dtype=dtype)
+
+
+def _conversion(dtype: DType) -> Callable:
+    """The method that converts to `dtype`: x.double(), x.long() and their kin."""
+
+    def method(input: Tensor, memory_format: Any = None) -> Tensor:
+        return cast(input, dtype.dtype)
+
+    method.__doc__ = f"In dtype {dtype.name}; the tensor itself if it has it already."
+    return method
+
+
+to_half = _conversion(float16)
+to_float = _conversion(float32)
+to_double = _conversion(float64)
+to_bool = _conversion(bool_)
+to_byte = _conversion(uint8)
+to_char = _conversion(int8)
+to_short = _conversion(int16)
+to_int = _conversion(int32)
+to_long = _conversion(int64)
+
+
+# ------------------------------------------------------------------------------------------
+# New tensors with the dtype and device of another
+# ------------------------------------------------------------------------------------------
+
+
+def _new(input: Any, array: Array, device: Any, requires_grad: bool) -> Any:
+    tensor = wrap(array if device is None else to_device(array, device))
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def _dtype_for(input: Any, dtype: Any) -> np.dtype:
+    return input.array.dtype if dtype is None else to_numpy_dtype(dtype)
+
+
+def new_full(
+    input: Tensor,
+    size: Ints,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of shape `size` filled with `fill_value`."""
+    shape, value = as_ints("new_full", size), unwrap(fill_value)
+    array = xp(input.array).full(shape, value, _dtype_for(input, dtype))
+    return _new(input, array, device, requires_grad)
+
+
+def new_zeros(
+    input: Tensor,
+    size: Ints,
+    *more: int,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of shape `size` filled with 0."""
+    shape = as_ints("new_zeros", size, more)
+    array = xp(input.array).zeros(shape, _dtype_for(input, dtype))
+    return _new(input, array, device, requires_grad)
+
+
+def new_ones(
+    input: Tensor,
+    size: Ints,
+    *more: int,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of shape `size` filled with 1."""
+    shape = as_ints("new_ones", size, more)
+    array = xp(input.array).ones(shape, _dtype_for(input, dtype))
+    return _new(input, array, device, requires_grad)
+
+
+def new_empty(
+    input: Tensor,
+    size: Ints,
+    *more: int,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor of shape `size` with whatever values its memory holds."""
+    shape = as_ints("new_empty", size, more)
+    array = xp(input.array).empty(shape, _dtype_for(input, dtype))
+    return _new(input, array, device, requires_grad)
+
+
+def new_tensor(
+    input: Tensor,
+    data: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A tensor with a copy of `data`: numbers, nested lists, an array or a tensor."""
+    source = unwrap(data)
+    array = xp(input.array).array(source, dtype=_dtype_for(input, dtype))
+    return _new(input, array, device, requires_grad)
+
+
+__all__ = [
+    "clone",
+    "contiguous",
+    "to",
+    "type_as",
+]

@@ -1,3 +1,269 @@
+"""Reading picked elements: by an index along a dimension, by a flat index, by a mask.
+
+Each is a gather; its gradient adds into the places that were read, which may repeat.
+"""
+
 from __future__ import annotations
 
-__all__: list[str] = []
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..autograd.op import Op
+from ..autograd.variable import unwrap
+from ..backend import Array, xp
+from ..errors import ShapeError
+from .accumulate import add_rows
+from .broadcast import broadcast_to
+from .dims import normalize_dim
+from .index import Index
+from .promote import cast
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+# ------------------------------------------------------------------------------------------
+# What gather and scatter have in common
+# ------------------------------------------------------------------------------------------
+
+
+def as_index(name: str, index: Any) -> Any:
+    """An index tensor as int64, or an error that says what else it is."""
+    dtype = getattr(unwrap(index), "dtype", None)
+    if dtype is None:
+        raise TypeError(f"{name}: got index of type {type(index).__name__}, expected a tensor")
+    if dtype.kind not in "iu":
+        raise RuntimeError(f"{name}: got index of dtype {dtype}, expected int64 or another integer")
+    return cast(index, np.dtype(np.int64))
+
+
+def as_vector(name: str, index: Any) -> Any:
+    """An index tensor of one dimension; a 0-d one counts as one element."""
+    index = as_index(name, index)
+    if index.ndim > 1:
+        raise IndexError(f"{name}: got index of shape {tuple(index.shape)}, expected one dimension")
+    return index if index.ndim else index.reshape((1,))
+
+
+def check_range(
+    name: str, index: Any, dim: int, size: int, error: type = IndexError, negative: bool = False
+) -> None:
+    """Refuse an index outside 0 … size − 1 (−size … size − 1 if negative ones count from the end).
+
+    On a GPU the look at the values would wait for all work under way, so it is left out there,
+    as PyTorch leaves it to the kernel.
+    """
+    array = unwrap(index)
+    if xp(array) is not np or not array.size:
+        return
+    low, high = array.min(), array.max()
+    if low < (-size if negative else 0) or high >= size:
+        wrong = high if high >= size else low
+        raise error(f"{name}: index {wrong} is out of range for dimension {dim} of size {size}")
+
+
+def check_fits(name: str, index: Any, dim: int, shape: tuple, what: str) -> None:
+    """Refuse an index that is larger than a tensor of `shape`, dim aside (dim < 0: in any)."""
+    sizes = tuple(index.shape)
+    if len(sizes) != len(shape):
+        raise ShapeError(
+            f"{name}: index has shape {sizes}, expected {len(shape)} dimensions, as {what} of "
+            f"shape {tuple(shape)} has"
+        )
+    for d, (n, limit) in enumerate(zip(sizes, shape, strict=True)):
+        if n > limit and d != dim:
+            raise ShapeError(
+                f"{name}: index has shape {sizes}, which at dimension {d} is larger than {what} "
+                f"of shape {tuple(shape)}"
+            )
+
+
+def flat_positions(shape: tuple, dim: int, index: Array) -> Array:
+    """Where gather(x, dim, index) looks in x.reshape(-1), for an x of `shape`; as index's shape."""
+    library = xp(index)
+    positions: Any = 0
+    stride = 1
+    for axis in reversed(range(len(shape))):
+        coordinate = index
+        if axis != dim:  # each element's own place along this axis
+            along_axis = [1] * len(shape)
+            along_axis[axis] = -1
+            coordinate = library.arange(index.shape[axis]).reshape(along_axis)
+        positions = positions + coordinate * stride
+        stride *= shape[axis]
+    return positions
+
+
+# ------------------------------------------------------------------------------------------
+# Along a dimension
+# ------------------------------------------------------------------------------------------
+
+
+class Gather(Op):
+    """y[i, j] = x[i, index[i, j]] (along dim 1);  dx = zeros, g[i, j] added at [i, index[i, j]]"""
+
+    saves = ("index",)
+
+    def forward(self, x: Array, dim: int, index: Array) -> Array:
+        self.shape, self.dim = x.shape, dim
+        # The index may be smaller than x in the other dimensions.
+        part = tuple(slice(None if d == dim else n) for d, n in enumerate(index.shape))
+        return xp(x).take_along_axis(x[part], index, dim)
+
+    def backward(self, g: Any) -> Any:
+        (index,) = self.saved
+        return Ungather.apply(g, self.shape, self.dim, index)
+
+
+class Ungather(Op):
+    """y = zeros of a given shape, y[i, index[i, j]] += x[i, j] (along dim 1);  dx = gather of g.
+    Gather, transposed."""
+
+    saves = ("index",)
+
+    def forward(self, x: Array, shape: tuple, dim: int, index: Array) -> Array:
+        self.dim = dim
+        total = xp(x).zeros(math.prod(shape), dtype=x.dtype)
+        add_rows(total, flat_positions(shape, dim, index).reshape(-1), x.reshape(-1))
+        return total.reshape(shape)
+
+    def backward(self, g: Any) -> Any:
+        (index,) = self.saved
+        return Gather.apply(g, self.dim, index)
+
+
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
+    """out[i, j] = input[i, index[i, j]] for dim=1, and likewise for others; as index's shape.
+
+    index: integers, of input's number of dimensions, nowhere larger than input but along dim.
+    sparse_grad is PyTorch's and changes nothing here.
+    """
+    dim = normalize_dim("gather", dim, input.ndim)
+    index = as_index("gather", index)
+    shape = tuple(index.shape)
+    if not input.ndim:
+        input = input.reshape((1,))
+    if not math.prod(shape):
+        return input.reshape(-1)[:0].reshape(shape)
+    if not index.ndim:
+        index = index.reshape((1,))
+    check_fits("gather", index, dim, input.shape, "input")
+    check_range("gather", index, dim, input.shape[dim], RuntimeError)
+    y = Gather.apply(input, dim, index)
+    return y if shape else y.reshape(())
+
+
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """As gather, but input and indices are broadcast against each other, dim aside.
+
+    dim=None: both are seen flat. A negative index counts from the end.
+    """
+    indices = as_index("take_along_dim", indices)
+    if dim is None:
+        input, indices, dim = input.reshape(-1), indices.reshape(-1), 0
+    dim = normalize_dim("take_along_dim", dim, input.ndim)
+    if input.ndim != indices.ndim:
+        raise ShapeError(
+            f"take_along_dim: indices of shape {tuple(indices.shape)} and input of shape "
+            f"{tuple(input.shape)} must have the same number of dimensions"
+        )
+    size = input.shape[dim] if input.ndim else 1
+    check_range("take_along_dim", indices, dim, size, negative=True)
+    mine, others = list(input.shape), list(indices.shape)
+    if mine:
+        mine[dim] = others[dim] = 1
+    common = list(np.broadcast_shapes(tuple(mine), tuple(others)))
+    if mine:
+        mine, others = common[:], common[:]
+        mine[dim], others[dim] = size, indices.shape[dim]
+    index = unwrap(broadcast_to(indices, tuple(others)))
+    index = xp(index).where(index < 0, index + size, index)
+    return gather(broadcast_to(input, tuple(mine)), dim, index)
+
+
+def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """The slices of input at the positions in `index` (one dimension) along dim, as a copy."""
+    dim = normalize_dim("index_select", dim, input.ndim)
+    index = as_vector("index_select", index)
+    if not input.ndim:
+        return index_select(input.reshape((1,)), 0, index).reshape(())
+    check_range("index_select", index, dim, input.shape[dim])
+    return Index.apply(input, (*(slice(None),) * dim, unwrap(index)))
+
+
+# ------------------------------------------------------------------------------------------
+# By flat index, by mask
+# ------------------------------------------------------------------------------------------
+
+
+class Nonzero(Op):
+    """The positions where x is not zero, (N, x.ndim), or one array for each dimension."""
+
+    differentiable = False
+
+    def forward(self, x: Array, as_tuple: bool) -> Any:
+        if as_tuple:
+            return x.nonzero() if x.ndim else x.reshape(1).nonzero()
+        return xp(x).argwhere(x)
+
+
+def take(input: Tensor, index: Tensor) -> Tensor:
+    """input.reshape(-1)[index], as index's shape; a negative index counts from the end."""
+    index = as_index("take", index)
+    flat = input.reshape(-1)
+    check_range("take", index, 0, flat.shape[0], negative=True)
+    return Index.apply(flat, (unwrap(index),))
+
+
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    """The elements where `mask` is True, in one dimension; mask and input are broadcast."""
+    input, array = broadcast_with_mask("masked_select", input, mask)
+    if not array.ndim:
+        input, array = input.reshape((1,)), array.reshape(1)
+    return Index.apply(input, (array,))
+
+
+def broadcast_with_mask(name: str, input: Any, mask: Any) -> tuple[Any, Array]:
+    """Input and mask in their common shape, the mask as a raw boolean array."""
+    array = unwrap(mask)
+    found = getattr(array, "dtype", type(mask).__name__)
+    if found != np.dtype(bool):
+        raise RuntimeError(f"{name}: got a mask of {found}, expected a boolean tensor")
+    shape = tuple(input.shape)
+    if array.shape == shape:
+        return input, array
+    try:
+        common = np.broadcast_shapes(shape, array.shape)
+    except ValueError:
+        raise ShapeError(
+            f"{name}: mask has shape {array.shape}, which does not broadcast with input {shape}"
+        ) from None
+    if common != shape:
+        input = broadcast_to(input, common)
+    return input, xp(array).broadcast_to(array, common)
+
+
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """The positions of the elements that are not zero: (N, input.ndim) int64.
+
+    as_tuple: a tuple with one vector for each dimension instead, which can be used as an index.
+    """
+    return Nonzero.apply(input, as_tuple)
+
+
+def argwhere(input: Tensor) -> Tensor:
+    """The positions of the elements that are not zero: (N, input.ndim) int64."""
+    return Nonzero.apply(input, False)
+
+
+__all__ = [
+    "argwhere",
+    "gather",
+    "index_select",
+    "masked_select",
+    "nonzero",
+    "take",
+    "take_along_dim",
+]

@@ -1,3 +1,280 @@
+"""Tensors joined into one, and one taken apart again: each is the other's reverse."""
+
 from __future__ import annotations
 
-__all__: list[str] = []
+import functools
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..autograd.op import Op
+from ..autograd.variable import Variable, unwrap
+from ..backend import Array, is_array, xp
+from ..dtype import promote_pair
+from ..errors import ShapeError
+from .broadcast import atleast_1d, atleast_2d, atleast_3d
+from .dims import accepts_axis, normalize_dim
+from .index import Slice
+from .part import along
+from .promote import cast
+from .shape import as_ints, reshape
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+# ------------------------------------------------------------------------------------------
+# Join
+# ------------------------------------------------------------------------------------------
+
+
+class Cat(Op):
+    """y = the tensors one after the other along `dim`;  each gets its stretch of g"""
+
+    def forward(self, dim: int, *tensors: Array) -> Array:
+        self.dim, self.sizes = dim, tuple([x.shape[dim] for x in tensors])
+        return xp(tensors[0]).concatenate(tensors, axis=dim)
+
+    def backward(self, g: Any) -> Any:
+        return None, *Split.apply(g, self.sizes, self.dim)
+
+
+class Stack(Op):
+    """y = the tensors side by side along a new dimension;  each gets its slice of g"""
+
+    def forward(self, dim: int, *tensors: Array) -> Array:
+        self.dim = dim
+        return xp(tensors[0]).stack(tensors, axis=dim)
+
+    def backward(self, g: Any) -> Any:
+        return None, *Unbind.apply(g, self.dim)
+
+
+def _operands(name: str, tensors: Any) -> list:
+    """The tensors to join, in their common dtype."""
+    if isinstance(tensors, Variable) or is_array(tensors) or not hasattr(tensors, "__iter__"):
+        raise TypeError(
+            f"{name}: got {type(tensors).__name__}, expected a tuple or list of tensors"
+        )
+    given = list(tensors)
+    if not given:
+        raise ShapeError(f"{name}: got no tensors, expected at least one")
+    for i, x in enumerate(given):
+        if not (isinstance(x, Variable) or is_array(x)):
+            raise TypeError(f"{name}: element {i} is a {type(x).__name__}, expected a tensor")
+    dtype = functools.reduce(promote_pair, [unwrap(x).dtype for x in given])
+    return [cast(x, dtype) for x in given]
+
+
+@accepts_axis
+def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """The tensors one after the other along `dim`; their other sizes must agree.
+
+    An empty 1-D tensor is left out, whatever the shapes of the others.
+    """
+    return _cat("cat", tensors, dim)
+
+
+def _cat(name: str, tensors: Any, dim: int) -> Any:
+    given = _operands(name, tensors)
+    shapes = [unwrap(x).shape for x in given]
+    kept = [i for i, shape in enumerate(shapes) if shape != (0,)]
+    if not kept:
+        return Cat.apply(0, *given)
+    first = shapes[kept[0]]
+    dim = normalize_dim(name, dim, len(first))
+    for i in kept:
+        shape = shapes[i]
+        if not shape:
+            raise ShapeError(f"{name}: tensor {i} is 0-d, expected at least 1-D; use stack()")
+        if len(shape) != len(first) or any(
+            a != b for d, (a, b) in enumerate(zip(shape, first)) if d != dim
+        ):
+            raise ShapeError(
+                f"{name}: tensor {i} has shape {shape}, expected that of tensor {kept[0]}, "
+                f"{first}, in all but dimension {dim}"
+            )
+    return Cat.apply(dim, *[given[i] for i in kept])
+
+
+@accepts_axis
+def concat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """cat, under another name."""
+    return _cat("concat", tensors, dim)
+
+
+@accepts_axis
+def concatenate(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """cat, under NumPy's name."""
+    return _cat("concatenate", tensors, dim)
+
+
+@accepts_axis
+def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
+    """Tensors of one shape side by side, along a new dimension at place `dim`."""
+    given = _operands("stack", tensors)
+    first = unwrap(given[0]).shape
+    for i, x in enumerate(given):
+        if unwrap(x).shape != first:
+            raise ShapeError(
+                f"stack: tensor {i} has shape {unwrap(x).shape}, expected {first}, as tensor 0"
+            )
+    return Stack.apply(normalize_dim("stack", dim, len(first) + 1), *given)
+
+
+def hstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Side by side: along the second dimension, or the only one of 1-D tensors."""
+    given = atleast_1d(_operands("hstack", tensors))
+    return _cat("hstack", given, 0 if given[0].ndim == 1 else 1)
+
+
+def vstack(tensors: Sequence[Tensor]) -> Tensor:
+    """On top of each other: along the first dimension; 1-D tensors are rows."""
+    return _cat("vstack", atleast_2d(_operands("vstack", tensors)), 0)
+
+
+def dstack(tensors: Sequence[Tensor]) -> Tensor:
+    """Behind each other: along the third dimension."""
+    return _cat("dstack", atleast_3d(_operands("dstack", tensors)), 2)
+
+
+def column_stack(tensors: Sequence[Tensor]) -> Tensor:
+    """Side by side; 1-D tensors are columns."""
+    given = _operands("column_stack", tensors)
+    columns = [reshape(x, -1, 1) if x.ndim < 2 else x for x in given]
+    return _cat("column_stack", columns, 1)
+
+
+# ------------------------------------------------------------------------------------------
+# Split
+# ------------------------------------------------------------------------------------------
+
+
+class Split(Op):
+    """y₀, y₁, … = stretches of x along `dim`;  dx = their gradients, one after the other"""
+
+    view = True
+
+    def forward(self, x: Array, sizes: tuple, dim: int) -> tuple:
+        self.dim = dim
+        return tuple([x[index] for index in _stretches(sizes, dim)])
+
+    def backward(self, *grads: Any) -> Any:
+        return Cat.apply(self.dim, *grads)
+
+    def view_args(self, args: tuple) -> list:
+        _, sizes, dim = args
+        return [(Slice, (index,)) for index in _stretches(sizes, dim)]
+
+
+def _stretches(sizes: tuple, dim: int) -> list[tuple]:
+    """The indices of stretches of the given sizes along `dim`."""
+    stops = itertools.accumulate(sizes)
+    return [along(dim, slice(stop - size, stop)) for size, stop in zip(sizes, stops)]
+
+
+class Unbind(Op):
+    """y₀, y₁, … = slices of x along `dim`;  dx = their gradients, side by side"""
+
+    view = True
+
+    def forward(self, x: Array, dim: int) -> tuple:
+        self.dim = dim
+        return tuple([x[along(dim, i)] for i in range(x.shape[dim])])
+
+    def backward(self, *grads: Any) -> Any:
+        return Stack.apply(self.dim, *grads)
+
+    def view_args(self, args: tuple) -> list:
+        x, dim = args
+        return [(Slice, (along(dim, i),)) for i in range(unwrap(x).shape[dim])]
+
+
+def _shape_and_dim(name: str, input: Any, dim: int) -> tuple[tuple, int]:
+    shape = unwrap(input).shape
+    if not shape:
+        raise RuntimeError(f"{name}: got a 0-d tensor, expected at least one dimension")
+    return shape, normalize_dim(name, dim, len(shape))
+
+
+@accepts_axis
+def split(tensor: Tensor, split_size_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Stretches of one size (the last may be shorter), or of the sizes in a list, along `dim`."""
+    if isinstance(split_size_or_sections, (tuple, list)):
+        return split_with_sizes(tensor, split_size_or_sections, dim)
+    shape, dim = _shape_and_dim("split", tensor, dim)
+    (size,) = as_ints("split", split_size_or_sections)
+    total = shape[dim]
+    if size < 0 or (size == 0 and total):
+        raise RuntimeError(f"split: got size {size}, expected at least 1, for shape {shape}")
+    whole, rest = divmod(total, size) if size else (1, 0)
+    sizes = (size,) * whole + ((rest,) if rest or not whole else ())
+    return Split.apply(tensor, sizes, dim)
+
+
+@accepts_axis
+def split_with_sizes(input: Tensor, split_sizes: Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
+    """Stretches of the given sizes along `dim`."""
+    shape, dim = _shape_and_dim("split_with_sizes", input, dim)
+    sizes = as_ints("split_with_sizes", split_sizes)
+    if sum(sizes) != shape[dim] or min(sizes, default=0) < 0:
+        raise ShapeError(
+            f"split_with_sizes: sizes {sizes} sum to {sum(sizes)}, expected {shape[dim]}, "
+            f"dimension {dim} of shape {shape}"
+        )
+    return Split.apply(input, sizes, dim)
+
+
+@accepts_axis
+def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
+    """At most `chunks` stretches of equal size (the last may be shorter) along `dim`."""
+    shape, dim = _shape_and_dim("chunk", input, dim)
+    if chunks <= 0:
+        raise RuntimeError(f"chunk: got {chunks} chunks, expected at least 1")
+    if not shape[dim]:
+        return Split.apply(input, (0,) * chunks, dim)
+    return split(input, -(-shape[dim] // chunks), dim)
+
+
+@accepts_axis
+def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """A number of stretches whose sizes differ by at most one, or cut at the given indices."""
+    shape, dim = _shape_and_dim("tensor_split", input, dim)
+    total = shape[dim]
+    cuts = unwrap(indices_or_sections)
+    if is_array(cuts):
+        cuts = cuts.tolist()
+    if not isinstance(cuts, (tuple, list)):
+        if cuts <= 0:
+            raise RuntimeError(f"tensor_split: got {cuts} sections, expected at least 1")
+        size, longer = divmod(total, cuts)
+        return Split.apply(input, (size + 1,) * longer + (size,) * (cuts - longer), dim)
+    edges = [0, *(slice(cut).indices(total)[1] for cut in cuts), total]
+    return tuple(
+        [Slice.apply(input, along(dim, slice(*ends))) for ends in itertools.pairwise(edges)]
+    )
+
+
+@accepts_axis
+def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
+    """The slices along `dim`, which they do not have any more."""
+    shape = unwrap(input).shape
+    if not shape:
+        raise IndexError("unbind: got a 0-d tensor, expected at least one dimension")
+    return Unbind.apply(input, normalize_dim("unbind", dim, len(shape)))
+
+
+__all__ = [
+    "cat",
+    "chunk",
+    "column_stack",
+    "concat",
+    "concatenate",
+    "dstack",
+    "hstack",
+    "split",
+    "split_with_sizes",
+    "stack",
+    "tensor_split",
+    "unbind",
+    "vstack",
+]

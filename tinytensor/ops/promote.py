@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..autograd.op import Op
-from ..autograd.variable import Variable, registry
+from ..autograd.variable import Variable, unwrap, wrap
 from ..backend import Array, is_array, xp
 from ..dtype import default_float, result_dtype
 
@@ -24,62 +24,99 @@ class Cast(Op):
 
 def cast(x: Any, dtype: np.dtype) -> Any:
     """`x` (tensor or array) in a NumPy dtype; itself when it has it already."""
-    array = x.array if isinstance(x, Variable) else x
-    return x if array.dtype == dtype else Cast.apply(x, dtype)
+    return x if unwrap(x).dtype == dtype else Cast.apply(x, dtype)
 
 
-def promote(a: Any, b: Any) -> tuple[Any, Any]:
-    """Two operands in their common dtype; Python numbers stay, as NumPy too takes them as weak."""
+def promote(a: Any, b: Any, name: str = "op") -> tuple[Any, Any]:
+    """Two operands in their common dtype; Python numbers stay, as NumPy too takes them as weak.
+
+    name: the op, for the error message about an operand that is neither tensor nor number.
+    """
     if isinstance(a, Variable):
         if isinstance(b, Variable):
             if a.array.dtype is b.array.dtype:
                 return a, b
         elif type(b) is float or type(b) is int:
             kind = a.array.dtype.kind
-            if kind == "f" or (type(b) is int and kind != "b"):
+            # Up to 127 an int fits every integer dtype; one that does not must wrap around.
+            if kind == "f" or (kind != "b" and type(b) is int and 0 <= b <= 127):
                 return a, b
-    return _promote_to(result_dtype(a, b), a, b)
+    elif isinstance(b, Variable) and (type(a) is float or type(a) is int):
+        if b.array.dtype.kind == "f":
+            return a, b
+    return promote_to(common_dtype(name, a, b), a, b)
 
 
-def promote_float(a: Any, b: Any) -> tuple[Any, Any]:
+def promote_float(a: Any, b: Any, name: str = "op") -> tuple[Any, Any]:
     """As `promote`, but integers become floats: for division and its kin."""
-    dtype = result_dtype(a, b)
-    return _promote_to(dtype if dtype.kind == "f" else default_float(), a, b)
+    dtype = common_dtype(name, a, b)
+    return promote_to(dtype if dtype.kind == "f" else default_float(), a, b)
 
 
-def _promote_to(dtype: np.dtype, *operands: Any) -> Any:
+def promote_to(dtype: np.dtype, *operands: Any) -> Any:
+    """Each tensor and array in `dtype`, each Python number as one that it can hold."""
     return tuple(_as_operand(operand, dtype) for operand in operands)
 
 
+def common_dtype(name: str, *operands: Any) -> np.dtype:
+    """The dtype of an op's result; TypeError if an operand is neither tensor nor number."""
+    for operand in operands:
+        if not is_operand(operand):
+            raise TypeError(
+                f"{name}: got an operand of type {type(operand).__name__}, "
+                "expected a tensor or a number"
+            )
+    if not any(isinstance(operand, Variable) for operand in operands):
+        # Backward rules compute with raw arrays, and NumPy turns 0-d results into its scalars.
+        # These count as 0-d arrays; a user's np.float64(2), beside a tensor, is a mere number.
+        operands = tuple(np.asarray(x) if isinstance(x, np.generic) else x for x in operands)
+    return result_dtype(*operands)
+
+
+def is_operand(value: Any) -> bool:
+    """Whether arithmetic takes `value`: a tensor, an array or a real number."""
+    return isinstance(value, (Variable, int, float, np.ndarray, np.generic)) or is_array(value)
+
+
 def _as_operand(value: Any, dtype: np.dtype) -> Any:
-    if isinstance(value, Variable) or (is_array(value) and value.ndim):
+    if isinstance(value, (Variable, np.generic)) or is_array(value):
         return cast(value, dtype)
-    if isinstance(value, (list, tuple, str)) or value is None:
-        raise TypeError(f"got an operand of type {type(value).__name__}, expected a tensor or a number")
-    # A Python number, a NumPy scalar or a 0-d array: a plain number is weak for NumPy and CuPy alike.
-    if is_array(value):
-        return cast(value, dtype)
-    return dtype.type(value).item() if dtype.kind != "f" else float(value)
+    if dtype.kind == "f":
+        return float(value)
+    return np.asarray(value).astype(dtype).item()  # 300 in uint8 is 44, as in PyTorch
+
+
+def check_fits(name: str, dtype: np.dtype, *values: Any) -> None:
+    """RuntimeError for a Python int outside of dtype's range, for the ops that do not wrap."""
+    for value in values:
+        if type(value) is int and dtype.kind in "iu":
+            limits = np.iinfo(dtype)
+            if not (limits.min or -limits.max) <= value <= limits.max:
+                raise RuntimeError(f"{name}: got {value}, expected a number that fits {dtype}")
 
 
 def as_float(x: Any) -> Any:
     """A tensor, array or number in floating point: integers in the default dtype."""
-    if isinstance(x, Variable):
-        return x if x.array.dtype.kind == "f" else cast(x, default_float())
-    if is_array(x):
-        return x if x.dtype.kind == "f" else x.astype(default_float())
+    if isinstance(x, Variable) or is_array(x):
+        return x if unwrap(x).dtype.kind == "f" else cast(x, default_float())
     return x
 
 
-def as_operand_like(value: Any, x: Any) -> Any:
-    """A Python number as a 0-d tensor of x's library and dtype, for ops that need an array."""
-    if isinstance(value, Variable) or is_array(value):
-        return value
-    array = xp(x.array if isinstance(x, Variable) else x).asarray(value, dtype=x.array.dtype)
-    return _wrap_like(array, x)
+# ------------------------------------------------------------------------------------------
+# For rules and forwards
+# ------------------------------------------------------------------------------------------
 
 
-def _wrap_like(array: Array, x: Any) -> Any:
-    from ..autograd.variable import wrap
+def library_of(*operands: Any) -> Any:
+    """The array library of the operands, some of which may be Python numbers."""
+    for operand in operands:
+        if is_array(operand):
+            return xp(operand)
+    return np
 
-    return wrap(array) if isinstance(x, registry.tensor) else array
+
+def zeros_for(g: Any) -> Any:
+    """Zeros like g, an array or a tensor: the gradient of a function made of flat pieces."""
+    array = unwrap(g)
+    zeros = xp(array).zeros_like(array)
+    return wrap(zeros) if isinstance(g, Variable) else zeros

@@ -1,3 +1,239 @@
+"""Sums, averages and products over dimensions, and questions about all elements."""
+
 from __future__ import annotations
 
-__all__: list[str] = []
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import ops
+from ..autograd.op import Op
+from ..autograd.variable import unwrap
+from ..backend import Array, xp
+from ..dtype import int64, to_numpy_dtype
+from .dims import accepts_axis, keep_dims, normalize_dim, normalize_dims
+from .promote import as_float, cast
+from .scan import Shift, cumprod
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+def spread(g: Any, shape: tuple, dims: tuple[int, ...] | None) -> Any:
+    """A reduction's gradient in its input's shape again: each input element gets g of its slice.
+
+    The result is a view: nothing is copied.
+    """
+    if dims is not None:
+        g = g.reshape(keep_dims(shape, dims))
+    return ops.broadcast_to(g, shape)
+
+
+class Sum(Op):
+    """y = Σ x;  dx = g, spread over the summed elements"""
+
+    def forward(self, x: Array, dims: tuple | None, keepdim: bool) -> Array:
+        self.shape, self.dims = x.shape, dims
+        return total(x, dims, keepdim)
+
+    def backward(self, g: Any) -> Any:
+        return spread(g, self.shape, self.dims)
+
+
+def total(x: Array, dims: tuple | None, keepdim: bool) -> Array:
+    """Σ x of a raw array, in its dtype; float16 is added up in float32, as it soon overflows."""
+    if x.dtype == np.float16:
+        return x.sum(axis=dims, keepdims=keepdim, dtype=np.float32).astype(np.float16)
+    return x.sum(axis=dims, keepdims=keepdim, dtype=x.dtype)
+
+
+class Mean(Op):
+    """y = Σ x / n;  dx = g / n, spread over the averaged elements"""
+
+    def forward(self, x: Array, dims: tuple | None, keepdim: bool) -> Array:
+        self.shape, self.dims = x.shape, dims
+        sums = total(x, dims, keepdim)
+        self.count = x.size // sums.size if sums.size else 1
+        return sums / self.count
+
+    def backward(self, g: Any) -> Any:
+        return spread(g / self.count, self.shape, self.dims)
+
+
+class Prod(Op):
+    """y = Π x;  dxₖ = g·(product of all but xₖ), which is g·y/xₖ where no element is 0"""
+
+    saves = ("x", "out")
+
+    def forward(self, x: Array, dim: int, keepdim: bool) -> Array:
+        self.dim = dim
+        return x.prod(axis=dim, keepdims=keepdim, dtype=x.dtype)
+
+    def backward(self, g: Any) -> Any:
+        x, y = self.saved
+        dim = self.dim
+        kept = keep_dims(x.shape, (dim,))
+        g = g.reshape(kept)
+        if not (x == 0).any():
+            return g * y.reshape(kept) / x
+        before = Shift.apply(cumprod(x, dim), dim, 1, 1)
+        after = ops.flip(Shift.apply(cumprod(ops.flip(x, (dim,)), dim), dim, 1, 1), (dim,))
+        return g * before * after
+
+
+class Logsumexp(Op):
+    """y = log Σ exp x;  dx = g·exp(x − y)
+
+    The largest element is taken out before exp, so that nothing overflows.
+    """
+
+    saves = ("x", "out")
+
+    def forward(self, x: Array, dims: tuple, keepdim: bool) -> Array:
+        self.dims = dims
+        if not x.size:
+            return total(x, dims, keepdim) - math.inf
+        lib = xp(x)
+        largest = x.max(axis=dims, keepdims=True)
+        largest = lib.where(lib.isfinite(largest), largest, 0)
+        sums = total(lib.exp(x - largest), dims, keepdim)
+        return lib.log(sums) + largest.reshape(sums.shape)
+
+    def backward(self, g: Any) -> Any:
+        x, y = self.saved
+        kept = keep_dims(x.shape, self.dims)
+        return g.reshape(kept) * ops.exp(x - y.reshape(kept))
+
+
+class All(Op):
+    """Whether all elements are true."""
+
+    differentiable = False
+
+    def forward(self, x: Array, dims: tuple | None, keepdim: bool) -> Array:
+        return _as_truth(x, xp(x).all(x, axis=dims, keepdims=keepdim))
+
+
+class Any_(Op):
+    """Whether any element is true."""
+
+    differentiable = False
+    name_ = "any"
+
+    def forward(self, x: Array, dims: tuple | None, keepdim: bool) -> Array:
+        return _as_truth(x, xp(x).any(x, axis=dims, keepdims=keepdim))
+
+
+def _as_truth(x: Array, result: Array) -> Array:
+    """PyTorch answers in uint8 for uint8, which was its boolean type once."""
+    return result.astype(x.dtype) if x.dtype == np.uint8 else result
+
+
+def reduced_dims(name: str, input: Any, dim: Any) -> tuple[int, ...] | None:
+    """`dim` as an op takes it: None for all dimensions, else a tuple counted from the front."""
+    return None if dim is None else normalize_dims(name, dim, input.ndim)
+
+
+def require_float(name: str, input: Any) -> None:
+    """Refuse integers and booleans, of which PyTorch would not know the result's dtype."""
+    dtype = unwrap(input).dtype
+    if dtype.kind != "f":
+        raise RuntimeError(
+            f"{name}: got a tensor of dtype {dtype}, expected a floating point dtype; "
+            "convert it first, with .float()"
+        )
+
+
+def _summable(input: Any, dtype: Any) -> Any:
+    """`input` in the dtype asked for; integers and booleans otherwise in int64."""
+    if dtype is not None:
+        return cast(input, to_numpy_dtype(dtype))
+    return input if unwrap(input).dtype.kind == "f" else cast(input, int64.dtype)
+
+
+@accepts_axis
+def sum(
+    input: Tensor, dim: int | tuple | None = None, keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
+    """The sum over `dim` (an int, a tuple, or all). Integers and booleans add up in int64."""
+    return Sum.apply(_summable(input, dtype), reduced_dims("sum", input, dim), keepdim)
+
+
+@accepts_axis
+def mean(
+    input: Tensor, dim: int | tuple | None = None, keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
+    """The average over `dim` (an int, a tuple, or all); of no elements it is NaN."""
+    if dtype is not None:
+        input = cast(input, to_numpy_dtype(dtype))
+    require_float("mean", input)
+    return Mean.apply(input, reduced_dims("mean", input, dim), keepdim)
+
+
+@accepts_axis
+def prod(
+    input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
+    """The product over `dim`, or of all elements. Integers and booleans multiply in int64."""
+    input = _summable(input, dtype)
+    if dim is None or not input.ndim:
+        dim = None if dim is None else normalize_dim("prod", dim, input.ndim)
+        result = Prod.apply(input.reshape((-1,)), 0, False)
+        return result.reshape((1,) * input.ndim) if keepdim else result
+    return Prod.apply(input, normalize_dim("prod", dim, input.ndim), keepdim)
+
+
+@accepts_axis
+def logsumexp(input: Tensor, dim: int | tuple, keepdim: bool = False) -> Tensor:
+    """log Σ exp(input) over `dim` (an int or a tuple), without overflow; −∞ of no elements."""
+    dims = normalize_dims("logsumexp", dim, input.ndim)
+    return Logsumexp.apply(as_float(input), dims, keepdim)
+
+
+@accepts_axis
+def nansum(
+    input: Tensor, dim: int | tuple | None = None, keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
+    """The sum over `dim` of what is not NaN."""
+    return sum(ops.where(input == input, input, 0), dim, keepdim, dtype=dtype)
+
+
+@accepts_axis
+def nanmean(
+    input: Tensor, dim: int | tuple | None = None, keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
+    """The average over `dim` of what is not NaN."""
+    require_float("nanmean", input)
+    return nansum(input, dim, keepdim, dtype=dtype) / sum(input == input, dim, keepdim)
+
+
+@accepts_axis
+def all(input: Tensor, dim: int | tuple | None = None, keepdim: bool = False) -> Tensor:
+    """Whether all elements over `dim` (an int, a tuple, or all dims) are true, that is not 0."""
+    return All.apply(input, reduced_dims("all", input, dim), keepdim)
+
+
+@accepts_axis
+def any(input: Tensor, dim: int | tuple | None = None, keepdim: bool = False) -> Tensor:
+    """Whether any element over `dim` (an int, a tuple, or all dims) is true, that is not 0."""
+    return Any_.apply(input, reduced_dims("any", input, dim), keepdim)
+
+
+@accepts_axis
+def count_nonzero(input: Tensor, dim: int | tuple | None = None) -> Tensor:
+    """How many elements over `dim` (an int, a tuple, or all dims) are not 0."""
+    return sum(input != 0, dim)
+
+
+__all__ = [
+    "all",
+    "any",
+    "count_nonzero",
+    "logsumexp",
+    "mean",
+    "nanmean",
+    "nansum",
+    "prod",
+    "sum",
+]

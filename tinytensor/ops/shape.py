@@ -1,3 +1,337 @@
+"""The same elements in another shape, or with their dimensions in another order.
+
+Nothing is copied where memory allows it: the results are views.
+"""
+
 from __future__ import annotations
 
-__all__: list[str] = []
+import math
+import operator
+from typing import TYPE_CHECKING, Any
+
+from ..autograd.op import Op
+from ..autograd.variable import Variable, unwrap
+from ..backend import Array, xp
+from ..dtype import to_numpy_dtype
+from ..errors import ShapeError
+from .dims import accepts_axis, normalize_dim
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+Ints = Any  # an int (with more after it), or a tuple or list of them
+
+
+def as_ints(name: str, first: Any, more: tuple = ()) -> tuple[int, ...]:
+    """`2, 3` or `(2, 3)` or `[2, 3]`, as PyTorch's methods take them, as a tuple of ints."""
+    values = first if not more and isinstance(first, (tuple, list)) else (first, *more)
+    try:
+        return tuple(map(operator.index, values))
+    except TypeError:
+        raise TypeError(f"{name}: got {values}, expected ints or one tuple of ints") from None
+
+
+def infer_shape(name: str, old: tuple, new: tuple[int, ...]) -> tuple[int, ...]:
+    """`new` with its −1, if there is one, replaced by what is left of `old`'s elements."""
+    size = math.prod(old)
+    if min(new, default=0) < -1 or new.count(-1) > 1:
+        raise ShapeError(f"{name}: got shape {new}, expected sizes ≥ 0 and at most one -1")
+    if -1 not in new:
+        if math.prod(new) == size:
+            return new
+        fault = f"has {size} elements, expected {math.prod(new)}"
+    else:
+        known = -math.prod(new)  # the product of the other sizes
+        if known and size % known == 0:
+            return tuple([size // known if n == -1 else n for n in new])
+        fault = f"has {size} elements, which do not fill dimensions of {known} elements each"
+    raise ShapeError(f"{name}: shape {tuple(old)} cannot become {new}: it {fault}")
+
+
+# ------------------------------------------------------------------------------------------
+# Another shape
+# ------------------------------------------------------------------------------------------
+
+
+class Reshape(Op):
+    """y = x's elements, row by row, in another shape;  dx = g in the old shape"""
+
+    view = True
+
+    def forward(self, x: Array, shape: tuple) -> Array:
+        self.shape = x.shape
+        return x.reshape(shape)
+
+    def backward(self, g: Any) -> Any:
+        return g.reshape(self.shape)
+
+
+class View(Reshape):
+    """y = x in another shape, in the same memory;  dx = g in the old shape"""
+
+    def forward(self, x: Array, shape: tuple) -> Array:
+        self.shape = x.shape
+        y = x.reshape(shape)
+        # The library copies exactly when no strides describe the new shape in the old memory.
+        if not x.flags.c_contiguous and x.size and not xp(x).may_share_memory(x, y):
+            raise ShapeError(
+                f"view: shape {x.shape} with strides {_strides(x)} cannot become {tuple(shape)} "
+                "without a copy, as its memory is not contiguous; use reshape()"
+            )
+        return y
+
+
+class ViewDtype(Op):
+    """y = the bytes of x, read as another dtype (no gradient)"""
+
+    view = True
+    differentiable = False
+
+    def forward(self, x: Array, dtype: Any) -> Array:
+        if x.itemsize != dtype.itemsize and not (x.ndim and x.strides[-1] == x.itemsize):
+            raise ShapeError(
+                f"view: {x.dtype} of shape {x.shape} and strides {_strides(x)} cannot be read as "
+                f"{dtype}, of another size, unless its last dimension is contiguous"
+            )
+        if x.ndim and x.shape[-1] * x.itemsize % dtype.itemsize:
+            raise ShapeError(
+                f"view: the last dimension of shape {x.shape} has {x.shape[-1]} elements, expected "
+                f"a multiple of {dtype.itemsize // x.itemsize} to read {x.dtype} as {dtype}"
+            )
+        return x.view(dtype)
+
+
+class Squeeze(Reshape):
+    """y = x without some dimensions of size 1;  dx = g with them"""
+
+
+class Unsqueeze(Reshape):
+    """y = x with one more dimension, of size 1;  dx = g without it"""
+
+
+def _strides(x: Array) -> tuple:
+    return tuple(s // x.itemsize for s in x.strides)
+
+
+def reshape(input: Tensor, shape: Ints, *more: int) -> Tensor:
+    """The same elements in another shape; one size may be −1, to be found from the others.
+
+    A view where memory allows it, otherwise a copy.
+    """
+    new = as_ints("reshape", shape, more)
+    return Reshape.apply(input, infer_shape("reshape", unwrap(input).shape, new))
+
+
+def view(input: Tensor, shape: Any, *more: int) -> Tensor:
+    """As reshape, but never a copy: an error where memory does not allow it.
+
+    With a dtype in place of a shape: the same bytes, read as that dtype.
+    """
+    if not more and not isinstance(shape, (int, tuple, list, Variable)) and not _is_int(shape):
+        dtype = to_numpy_dtype(shape)
+        source = input.detach() if isinstance(input, Variable) else input  # type: ignore[redundant-expr]
+        return input if unwrap(input).dtype == dtype else ViewDtype.apply(source, dtype)
+    new = as_ints("view", shape, more)
+    return View.apply(input, infer_shape("view", unwrap(input).shape, new))
+
+
+def _is_int(value: Any) -> bool:
+    return hasattr(value, "__index__")  # a NumPy integer
+
+
+def reshape_as(input: Tensor, other: Tensor) -> Tensor:
+    """reshape to the shape of `other`."""
+    return reshape(input, tuple(other.shape))
+
+
+def view_as(input: Tensor, other: Tensor) -> Tensor:
+    """view in the shape of `other`."""
+    return view(input, tuple(other.shape))
+
+
+def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
+    """The dimensions from start_dim to end_dim, merged into one."""
+    shape = unwrap(input).shape
+    start = normalize_dim("flatten", start_dim, len(shape))
+    end = normalize_dim("flatten", end_dim, len(shape))
+    if start > end:
+        raise RuntimeError(
+            f"flatten: start_dim {start_dim} comes after end_dim {end_dim}, expected it before"
+        )
+    if not shape:
+        return Reshape.apply(input, (1,))
+    if start == end:
+        return input
+    # (…, a, b, c, …) → (…, a·b·c, …)
+    merged = math.prod(shape[start : end + 1])
+    return Reshape.apply(input, shape[:start] + (merged,) + shape[end + 1 :])
+
+
+def unflatten(input: Tensor, dim: int, sizes: Ints) -> Tensor:
+    """One dimension, split into several of the given sizes; one of them may be −1."""
+    shape = unwrap(input).shape
+    if not shape:
+        raise RuntimeError("unflatten: got a 0-d tensor, expected at least one dimension")
+    dim = normalize_dim("unflatten", dim, len(shape))
+    parts = infer_shape("unflatten", shape[dim : dim + 1], as_ints("unflatten", sizes))
+    if not parts:
+        raise ShapeError("unflatten: got no sizes, expected at least one")
+    return View.apply(input, shape[:dim] + parts + shape[dim + 1 :])  # (…, a·b, …) → (…, a, b, …)
+
+
+def ravel(input: Tensor) -> Tensor:
+    """All elements in one dimension; a view where memory allows it."""
+    return flatten(input)
+
+
+@accepts_axis
+def squeeze(input: Tensor, dim: Any = None) -> Tensor:
+    """Without the dimensions of size 1: all of them, or those of `dim` (an int or a tuple)."""
+    shape = unwrap(input).shape
+    if dim is None:
+        chosen = set(range(len(shape)))
+    else:
+        dims = as_ints("squeeze", dim)
+        chosen = {normalize_dim("squeeze", d, len(shape)) for d in dims}
+        if len(chosen) < len(dims):
+            raise RuntimeError(f"squeeze: a dim appears more than once in {dims}; name each once")
+    return Squeeze.apply(input, tuple(n for i, n in enumerate(shape) if n != 1 or i not in chosen))
+
+
+@accepts_axis
+def unsqueeze(input: Tensor, dim: int) -> Tensor:
+    """With a new dimension of size 1 at place `dim`."""
+    shape = unwrap(input).shape
+    dim = normalize_dim("unsqueeze", dim, len(shape) + 1)
+    return Unsqueeze.apply(input, shape[:dim] + (1,) + shape[dim:])
+
+
+# ------------------------------------------------------------------------------------------
+# Another order of the dimensions
+# ------------------------------------------------------------------------------------------
+
+
+class Permute(Op):
+    """y = x with its dimensions in another order;  dx = g with them put back"""
+
+    view = True
+
+    def forward(self, x: Array, dims: tuple) -> Array:
+        self.dims = dims
+        return x.transpose(dims)
+
+    def backward(self, g: Any) -> Any:
+        inverse = sorted(range(len(self.dims)), key=self.dims.__getitem__)
+        return Permute.apply(g, tuple(inverse))
+
+
+class Transpose(Op):
+    """y = x with two dimensions exchanged;  dx = g with them exchanged"""
+
+    view = True
+
+    def forward(self, x: Array, dim0: int, dim1: int) -> Array:
+        self.dims = dim0, dim1
+        return x.swapaxes(dim0, dim1)
+
+    def backward(self, g: Any) -> Any:
+        return g.swapaxes(*self.dims)
+
+
+def permute(input: Tensor, dims: Ints, *more: int) -> Tensor:
+    """The dimensions in another order: dimension i of the result is dims[i] of the input."""
+    ndim = unwrap(input).ndim
+    given = as_ints("permute", dims, more)
+    if len(given) != ndim:
+        raise RuntimeError(
+            f"permute: got {len(given)} dims {given}, expected {ndim}, one for each of the tensor's"
+        )
+    order = tuple([normalize_dim("permute", d, ndim) for d in given])
+    if len(set(order)) != ndim:
+        raise RuntimeError(f"permute: a dim appears more than once in {given}; name each once")
+    return Permute.apply(input, order)
+
+
+def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """Two dimensions exchanged."""
+    ndim = unwrap(input).ndim
+    dim0 = normalize_dim("transpose", dim0, ndim)
+    dim1 = normalize_dim("transpose", dim1, ndim)
+    return Transpose.apply(input, dim0, dim1) if ndim else Permute.apply(input, ())
+
+
+def swapaxes(input: Tensor, axis0: int, axis1: int) -> Tensor:
+    """transpose, under NumPy's name."""
+    return transpose(input, axis0, axis1)
+
+
+def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
+    """transpose, under another name."""
+    return transpose(input, dim0, dim1)
+
+
+def t(input: Tensor) -> Tensor:
+    """A matrix transposed; 0-d and 1-D tensors as they are."""
+    ndim = unwrap(input).ndim
+    if ndim > 2:
+        raise RuntimeError(
+            f"t: got a tensor of {ndim} dimensions, expected at most 2; use mT or transpose()"
+        )
+    return Transpose.apply(input, 0, 1) if ndim == 2 else Permute.apply(input, tuple(range(ndim)))
+
+
+def reverse_dims(input: Tensor) -> Tensor:
+    """x.T: all dimensions in reverse order."""
+    return Permute.apply(input, tuple(reversed(range(unwrap(input).ndim))))
+
+
+def matrix_transpose(input: Tensor) -> Tensor:
+    """x.mT: the last two dimensions exchanged."""
+    ndim = unwrap(input).ndim
+    if ndim < 2:
+        raise RuntimeError(f"mT: got a tensor of {ndim} dimensions, expected at least 2")
+    return Transpose.apply(input, ndim - 2, ndim - 1)
+
+
+def movedim(input: Tensor, source: Ints, destination: Ints) -> Tensor:
+    """The dimensions `source` moved to the places `destination`; the others keep their order."""
+    ndim = unwrap(input).ndim
+    origins, targets = as_ints("movedim", source), as_ints("movedim", destination)
+    moved = [normalize_dim("movedim", d, ndim) for d in origins]
+    places = [normalize_dim("movedim", d, ndim) for d in targets]
+    if not len(set(moved)) == len(moved) == len(places) == len(set(places)):
+        raise RuntimeError(
+            f"movedim: got source {origins} and destination {targets}, expected as many of the "
+            "one as of the other, each named once"
+        )
+    if not ndim:
+        return Permute.apply(input, ())
+    order = [d for d in range(ndim) if d not in moved]
+    for place, dim in sorted(zip(places, moved)):
+        order.insert(place, dim)
+    return Permute.apply(input, tuple(order))
+
+
+def moveaxis(input: Tensor, source: Ints, destination: Ints) -> Tensor:
+    """movedim, under NumPy's name."""
+    return movedim(input, source, destination)
+
+
+__all__ = [
+    "flatten",
+    "moveaxis",
+    "movedim",
+    "permute",
+    "ravel",
+    "reshape",
+    "reshape_as",
+    "squeeze",
+    "swapaxes",
+    "swapdims",
+    "t",
+    "transpose",
+    "unflatten",
+    "unsqueeze",
+    "view",
+    "view_as",
+]

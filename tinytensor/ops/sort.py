@@ -1,3 +1,281 @@
+"""Sorting, the k largest or smallest, and finding values in sorted or unsorted sets."""
+
 from __future__ import annotations
 
-__all__: list[str] = []
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..autograd.op import Op
+from ..autograd.variable import Variable, unwrap, wrap
+from ..backend import Array, is_array, xp
+from ..errors import ShapeError
+from . import return_types
+from .dims import accepts_axis, at_least_1d, normalize_dim
+from .gather import gather
+from .minmax import check_not_empty, pick
+from .part import along
+from .promote import cast
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+class Argsort(Op):
+    """Indices that sort x along dim; equal elements keep their order, NaN is the largest."""
+
+    differentiable = False
+
+    def forward(self, x: Array, dim: int, descending: bool) -> Array:
+        lib = xp(x)
+        if not descending:
+            return lib.argsort(x, axis=dim, kind="stable")
+        # Sorted upwards and read from the end, equal elements would be in reverse order:
+        # so they are reversed before as well, and their indices counted from the end.
+        from_end = lib.argsort(lib.flip(x, dim), axis=dim, kind="stable")
+        return x.shape[dim] - 1 - lib.flip(from_end, dim)
+
+
+class Unique(Op):
+    """The distinct elements, upwards; where each element went; how often each occurs."""
+
+    differentiable = False
+
+    def forward(self, x: Array, dim: int | None) -> tuple:
+        values, inverse, counts = xp(x).unique(
+            x, return_inverse=True, return_counts=True, axis=dim, equal_nan=False
+        )
+        return values, inverse.reshape(x.shape if dim is None else -1), counts
+
+
+class UniqueConsecutive(Op):
+    """The first element of each run of equal ones; the run of each element; the runs' lengths."""
+
+    differentiable = False
+
+    def forward(self, x: Array, dim: int) -> tuple:
+        lib = xp(x)
+        length = x.shape[dim]
+        rows = lib.moveaxis(x, dim, 0).reshape(length, -1)
+        starts = lib.ones(length, dtype=bool)
+        starts[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+        inverse = lib.cumsum(starts) - 1
+        (first,) = lib.nonzero(starts)
+        counts = lib.diff(lib.concatenate((first, lib.asarray([length]))))
+        return x.take(first, axis=dim), inverse, counts
+
+
+class Searchsorted(Op):
+    """How many elements of a sorted sequence come before each value."""
+
+    differentiable = False
+
+    def forward(self, sequence: Array, values: Array, right: bool) -> Array:
+        if sequence.ndim == 1:
+            return xp(values).searchsorted(sequence, values, side="right" if right else "left")
+        # (…, n) and (…, m) → (…, m, n): compare each value with each element
+        before = sequence[..., None, :]
+        each = values[..., :, None]
+        return (before <= each if right else before < each).sum(axis=-1)
+
+
+class Isin(Op):
+    """Whether each element is one of the test elements."""
+
+    differentiable = False
+
+    def forward(self, x: Array, test: Array, invert: bool) -> Array:
+        return xp(x).isin(x, test, invert=invert)
+
+
+# ------------------------------------------------------------------------------------------
+# Sorting
+# ------------------------------------------------------------------------------------------
+
+
+def _order(name: str, input: Any, dim: Any, descending: bool) -> tuple[Any, Any, int]:
+    """(input with at least one dim, indices that sort it, dim)"""
+    dim = normalize_dim(name, dim, input.ndim)
+    line = at_least_1d(input)
+    return line, Argsort.apply(line, dim, bool(descending)), dim
+
+
+@accepts_axis
+def sort(
+    input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False
+) -> return_types.sort:
+    """(values, indices), sorted along `dim`; NaN is the largest.
+
+    Equal elements keep their order, with or without `stable`.
+    """
+    line, indices, dim = _order("sort", input, dim, descending)
+    values = gather(line, dim, indices)
+    return return_types.sort(values.reshape(input.shape), indices.reshape(input.shape))
+
+
+@accepts_axis
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
+    """The indices that sort `input` along `dim`; see `sort`."""
+    _, indices, _ = _order("argsort", input, dim, descending)
+    return indices.reshape(input.shape)
+
+
+def msort(input: Tensor) -> Tensor:
+    """The values sorted along the first dimension."""
+    return sort(input, 0).values
+
+
+@accepts_axis
+def topk(
+    input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> return_types.topk:
+    """(values, indices) of the k largest (or smallest) elements along `dim`, the best first.
+
+    Of equal elements the first are taken. `sorted` is there for PyTorch's sake: they always are.
+    """
+    line, indices, dim = _order("topk", input, dim, largest)
+    if not 0 <= k <= line.shape[dim]:
+        raise RuntimeError(
+            f"topk: got k = {k}, expected 0 to {line.shape[dim]}, the length of dim {dim} of shape "
+            f"{tuple(input.shape)}"
+        )
+    indices = indices[along(dim, slice(0, k))]
+    values = gather(line, dim, indices)
+    if not input.ndim and k == 1:
+        return return_types.topk(values.reshape(()), indices.reshape(()))
+    return return_types.topk(values, indices)
+
+
+@accepts_axis
+def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> return_types.kthvalue:
+    """(values, indices) of the k-th smallest element along `dim`; k counts from 1."""
+    line, indices, dim = _order("kthvalue", input, dim, False)
+    check_not_empty("kthvalue", line, (dim,))
+    if not 1 <= k <= line.shape[dim]:
+        raise RuntimeError(
+            f"kthvalue: got k = {k}, expected 1 to {line.shape[dim]}, the length of dim {dim} of "
+            f"shape {tuple(input.shape)}"
+        )
+    indices = indices[along(dim, slice(k - 1, k))]
+    return return_types.kthvalue(*pick(input, dim, indices, keepdim))
+
+
+# ------------------------------------------------------------------------------------------
+# Sets
+# ------------------------------------------------------------------------------------------
+
+
+def _chosen(values: Any, inverse: Any, counts: Any, with_inverse: bool, with_counts: bool) -> Any:
+    """The values alone, or a tuple of what was asked for."""
+    results = (values,) + (inverse,) * with_inverse + (counts,) * with_counts
+    return results if len(results) > 1 else values
+
+
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The distinct elements (or slices along `dim`), upwards; no gradient.
+
+    return_inverse: also the place of each element in the result. return_counts: also how often
+    each occurs. `sorted` is there for PyTorch's sake: they always are.
+    """
+    if dim is not None:
+        dim = normalize_dim("unique", dim, input.ndim)
+    values, inverse, counts = Unique.apply(input, dim)
+    return _chosen(values, inverse, counts, return_inverse, return_counts)
+
+
+def unique_consecutive(
+    input: Tensor,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
+    """The elements (or slices along `dim`) that differ from the one before; see `unique`."""
+    if dim is None:
+        values, inverse, counts = UniqueConsecutive.apply(input.reshape((-1,)), 0)
+        inverse = inverse.reshape(input.shape)
+    else:
+        dim = normalize_dim("unique_consecutive", dim, input.ndim)
+        values, inverse, counts = UniqueConsecutive.apply(input, dim)
+    return _chosen(values, inverse, counts, return_inverse, return_counts)
+
+
+def searchsorted(
+    sorted_sequence: Tensor,
+    input: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+) -> Tensor:
+    """Where each value of `input` belongs in `sorted_sequence`, which is sorted along its last dim.
+
+    right (or side="right"): after equal elements, not before them. A sequence of several
+    dimensions takes an input of the same leading dimensions.
+    """
+    if side not in (None, "left", "right"):
+        raise RuntimeError(f"searchsorted: got side {side!r}, expected 'left' or 'right'")
+    if side == "left" and right:
+        raise RuntimeError("searchsorted: got side='left' and right=True, which contradict")
+    return _place("searchsorted", sorted_sequence, input, right or side == "right", out_int32)
+
+
+def bucketize(
+    input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
+) -> Tensor:
+    """The number of the bucket that each value falls into; `boundaries` is sorted and 1-d.
+
+    right: a value on a boundary falls into the bucket after it.
+    """
+    if boundaries.ndim != 1:
+        raise ShapeError(
+            f"bucketize: boundaries has shape {tuple(boundaries.shape)}, expected 1 dimension"
+        )
+    return _place("bucketize", boundaries, input, right, out_int32)
+
+
+def _place(name: str, sequence: Any, values: Any, right: bool, out_int32: bool) -> Any:
+    values = _as_tensor_like(values, sequence)
+    if sequence.ndim != 1 and sequence.shape[:-1] != values.shape[:-1]:
+        raise ShapeError(
+            f"{name}: the sequence has shape {tuple(sequence.shape)} and the input "
+            f"{tuple(values.shape)}, expected the same dimensions but for the last"
+        )
+    places = Searchsorted.apply(sequence, values, right)
+    return cast(places, np.dtype(np.int32)) if out_int32 else places
+
+
+def isin(
+    elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
+) -> Tensor:
+    """Whether each element is among `test_elements`; with `invert`, whether it is not."""
+    like = test_elements if hasattr(test_elements, "shape") else elements
+    elements, test_elements = _as_tensor_like(elements, like), _as_tensor_like(test_elements, like)
+    return Isin.apply(elements, test_elements, invert)
+
+
+def _as_tensor_like(value: Any, like: Any) -> Any:
+    """A tensor or array as it is; a Python number as a 0-d one of like's kind and library."""
+    if isinstance(value, Variable) or is_array(value):
+        return value
+    array = xp(unwrap(like)).asarray(value)
+    return wrap(array) if isinstance(like, Variable) else array
+
+
+__all__ = [
+    "argsort",
+    "bucketize",
+    "isin",
+    "kthvalue",
+    "msort",
+    "searchsorted",
+    "sort",
+    "topk",
+    "unique",
+    "unique_consecutive",
+]

@@ -1,0 +1,1 @@
+"""The functions of neural networks, under the names of torch.nn.functional."""

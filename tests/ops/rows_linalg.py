@@ -1,0 +1,62 @@
+"""Products of matrices and vectors."""
+
+from .table import I, Row, T
+
+MATMUL_SHAPES = [
+    ((3,), (3,)),
+    ((3,), (3, 4)),
+    ((2, 3), (3,)),
+    ((2, 3), (3, 4)),
+    ((3,), (2, 3, 4)),
+    ((2, 2, 3), (3,)),
+    ((3,), (2, 1, 3, 2)),
+    ((2, 1, 2, 3), (3,)),
+    ((2, 2, 3), (3, 4)),  # one matrix for the whole batch
+    ((2, 3), (2, 3, 4)),
+    ((2, 2, 3), (2, 3, 2)),
+    ((1, 2, 3), (2, 3, 2)),
+    ((2, 1, 2, 3), (3, 3, 2)),
+    ((2, 1, 2, 3), (1, 2, 3, 2)),
+    ((2, 2, 2, 3), (3, 2)),
+    ((1, 1), (1, 1)),
+    ((2, 0), (0, 3)),
+    ((0, 2), (2, 3)),
+    ((2, 0, 3), (3, 4)),
+    ((0,), (0,)),
+    ((2, 2, 0), (2, 0, 3)),
+    ((2, 3), (2, 3, 0)),
+]
+
+ROWS = [Row("matmul", T(*a), T(*b)) for a, b in MATMUL_SHAPES]
+ROWS += [
+    Row("matmul", I(2, 3), I(3, 4), order=0),
+    Row("matmul", I(2, 2, 3), I(3, 4), order=0),
+    Row("matmul", T(2, 3), T(3, 4, grad=False), label="constant right"),
+    Row("matmul", T(2, 2, 3, grad=False), T(3, 4), label="constant left"),
+    Row("mm", T(2, 3), T(3, 4), empty=True),
+    Row("mm", I(2, 3), I(3, 4), order=0),
+    Row("bmm", T(2, 2, 3), T(2, 3, 4), empty=True),
+    Row("mv", T(2, 3), T(3), empty=True),
+    Row("dot", T(4), T(4), empty=True),
+    Row("dot", I(4), I(4), order=0),
+    Row("vdot", T(3), T(3)),
+    Row("inner", T(3), T(3)),
+    Row("inner", T(2, 3), T(3)),
+    Row("inner", T(3), T(2, 3)),
+    Row("inner", T(2, 3), T(2, 2, 3)),
+    Row("inner", T(2, 3), T()),
+    Row("inner", T(), T()),
+    Row("outer", T(2), T(3)),
+    Row("outer", T(0), T(3)),
+    Row("outer", I(2), T(3)),
+    Row("ger", T(2), T(3)),
+    Row("kron", T(2, 2), T(2, 3)),
+    Row("kron", T(2), T(2, 3)),
+    Row("kron", T(2, 1, 2), T(3)),
+    Row("kron", T(), T(3)),
+    Row("cross", T(2, 3), T(2, 3), dim=1),
+    Row("cross", T(2, 3), T(2, 3), dim=-1),
+    Row("cross", T(3, 2), T(3, 2), dim=0),
+    Row("cross", T(1, 3), T(2, 3), dim=-1),
+    Row("cross", T(3, 2, 1), T(3, 1, 2), dim=0),
+]

@@ -1,0 +1,63 @@
+"""Rows of the op table: triangles, diagonals, padding, counting."""
+
+from __future__ import annotations
+
+from .table import I, Row, T, V
+
+ROWS = [
+    Row("tril", T(3, 4)),
+    Row("tril", T(2, 4, 3), diagonal=1),
+    Row("tril", T(3, 3), -1),
+    Row("tril", T(3, 3), 9),
+    Row("triu", T(3, 4)),
+    Row("triu", T(2, 4, 3), diagonal=1),
+    Row("triu", T(3, 3), -1),
+    Row("tril", I(3, 4), order=0),
+    Row("triu", I(3, 4), order=0),
+    Row("tril_indices", 3, 4, order=0, method=False),
+    Row("tril_indices", 3, 2, -1, order=0, method=False),
+    Row("tril_indices", 0, 2, order=0, method=False),
+    Row("triu_indices", 3, 4, 1, order=0, method=False),
+    Row("triu_indices", 2, 3, offset=-2, order=0, method=False),
+    Row("diag", T(3)),
+    Row("diag", T(3), -2),
+    Row("diag", T(3, 4)),
+    Row("diag", T(3, 4), 1),
+    Row("diag", T(3, 4), 9),
+    Row("diag_embed", T(3)),
+    Row("diag_embed", T(2, 3), offset=1),
+    Row("diag_embed", T(2, 3), -2, 0, 2),
+    Row("diag_embed", T(2, 3), dim1=-1, dim2=0),
+    Row("diag_embed", T(2, 3), offset=1, dim1=2, dim2=1),
+    Row("diagflat", T(2, 2)),
+    Row("diagflat", T(), 1),
+    Row("diagonal_scatter", T(3, 4), T(3)),
+    Row("diagonal_scatter", T(2, 3, 3), T(2, 2), -1, -1, 1),
+    Row("trace", T(3, 4)),
+    Row("trace", I(3, 3), order=0),
+    Row("block_diag", T(2, 2), T(3), T(), method=False),
+    Row("block_diag", T(1, 2), I(2, 1), method=False),
+    Row("pad", T(2, 3), (1, 2)),
+    Row("pad", T(2, 3), (1, 0, 0, 2), value=1.5),
+    Row("pad", T(2, 3, 4), [0, 0, 1, 1]),
+    Row("pad", T(2, 4), (-1, 2)),
+    Row("pad", T(3, 4), (-1, -1, -2, 0)),
+    Row("pad", T(3), (2, 1), "constant", -1),
+    Row("pad", I(2, 3), (1, 1), value=2, order=0),
+    *[Row("pad", T(2, 4), (3, 2), mode=mode) for mode in ("reflect", "replicate", "circular")],
+    *[
+        Row("pad", T(1, 2, 3, 4), (1, 2, 2, 0), mode=mode)
+        for mode in ("reflect", "replicate", "circular")
+    ],
+    *[Row("pad", T(2, 4), (-1, 2), mode=mode) for mode in ("replicate", "circular")],
+    Row("pad", T(2, 4), (6, 0), mode="replicate"),
+    Row("one_hot", I(4, high=5), order=0),
+    Row("one_hot", I(2, 3, high=5), 7, order=0),
+    Row("one_hot", V(2), num_classes=3, order=0),
+    Row("bincount", I(9, high=5), order=0),
+    Row("bincount", I(4, high=3), minlength=6, order=0),
+    Row("bincount", I(4, high=3), T(4, grad=False), order=0),
+    Row("histc", T(20, grad=False), 5, order=0),
+    Row("histc", T(20, grad=False), 4, min=-1, max=1, order=0),
+    Row("histc", V([1.0, 1.0], grad=False), 3, order=0),
+]

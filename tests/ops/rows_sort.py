@@ -1,0 +1,58 @@
+from math import nan
+
+from .table import B, I, Row, T, V
+
+TIES = V([[1.0, 3.0, 3.0, 1.0], [2.0, 2.0, 2.0, 0.0]])
+NANS = V([[1.0, nan, 3.0, nan], [nan, 2.0, 0.0, 5.0]])
+
+ROWS = [
+    Row("sort", T(2, 4, distinct=True), empty=True, scalar=True),
+    Row("sort", T(3, 4, distinct=True), 0),
+    Row("sort", T(2, 3, 4, distinct=True), dim=-2, descending=True),
+    Row("sort", TIES, stable=True, order=0, label="ties"),
+    Row("sort", TIES, stable=True, descending=True, order=0, label="ties,descending"),
+    Row("sort", NANS, order=0, label="nan"),
+    Row("sort", NANS, -1, True, order=0, label="nan,descending"),
+    Row("sort", I(2, 4, high=100), descending=True, order=0),
+    Row("sort", B(2, 4), stable=True, order=0),
+    Row("argsort", T(2, 4, distinct=True), order=0, empty=True, scalar=True),
+    Row("argsort", T(3, 4, distinct=True), 0, True, order=0),
+    Row("argsort", TIES, stable=True, order=0, label="ties"),
+    Row("argsort", TIES, descending=True, stable=True, order=0, label="ties,descending"),
+    Row("msort", T(3, 4, distinct=True), empty=True, scalar=True),
+    Row("topk", T(2, 5, distinct=True), 2, empty=True),
+    Row("topk", T(4, 3, distinct=True), 2, 0),
+    Row("topk", T(2, 5, distinct=True), k=3, dim=-1, largest=False),
+    Row("topk", T(2, 5, distinct=True), 5, sorted=True),
+    Row("topk", T(2, 5, distinct=True), 0),
+    Row("topk", T(), 1),
+    Row("topk", V([[7, 1, 5], [2, 9, 4]]), 2, order=0),
+    Row("kthvalue", T(2, 5, distinct=True), 2, empty=True),
+    Row("kthvalue", T(4, 3, distinct=True), 4, dim=0, keepdim=True),
+    Row("kthvalue", T(), 1),
+    Row("kthvalue", T(2, 3, 4, distinct=True), k=1, dim=-2),
+    Row("unique", I(3, 4, high=5), order=0),
+    Row("unique", I(3, 4, high=5), return_inverse=True, return_counts=True, order=0),
+    Row("unique", V([[1, 2], [0, 5], [1, 2]]), dim=0, return_inverse=True, order=0),
+    Row("unique", T(3, 4, grad=False), return_counts=True, order=0),
+    Row("unique_consecutive", I(3, 4, high=2), order=0),
+    Row(
+        "unique_consecutive",
+        V([1, 1, 2, 2, 2, 1]),
+        return_inverse=True,
+        return_counts=True,
+        order=0,
+    ),
+    Row("unique_consecutive", V([[1, 2], [1, 2], [0, 5]]), dim=0, return_counts=True, order=0),
+    Row("searchsorted", V([1.0, 3.0, 5.0]), T(2, 3, low=0, high=6), order=0),
+    Row("searchsorted", V([1, 3, 3, 5]), V([[0, 3], [5, 9]]), right=True, order=0),
+    Row("searchsorted", V([1, 3, 3, 5]), V([[0, 3], [5, 9]]), side="left", order=0),
+    Row("searchsorted", V([[1, 3, 5], [2, 4, 6]]), V([[3, 6], [3, 6]]), order=0),
+    Row("searchsorted", V([[1, 3, 5], [2, 4, 6]]), V([[3], [6]]), side="right", order=0),
+    Row("searchsorted", V([1, 3, 5]), 3, out_int32=True, order=0),
+    Row("bucketize", V([[0, 3], [5, 9]]), V([1, 3, 5]), order=0),
+    Row("bucketize", V([[0, 3], [5, 9]]), V([1, 3, 5]), right=True, order=0),
+    Row("isin", V([[1, 2], [3, 4]]), V([2, 4, 7]), order=0),
+    Row("isin", V([[1, 2], [3, 4]]), V([2, 4, 7]), invert=True, order=0),
+    Row("isin", V([[1, 2], [3, 4]]), 2, order=0),
+]

@@ -1,0 +1,229 @@
+"""The backward walk: collect the graph, then visit its nodes from the newest to the oldest.
+
+Every op is newer than its inputs, so in that order a node's gradient is complete when its turn
+comes. Nothing here is recursive, and memory is freed as the walk goes: a node's saved values when
+its rule has run, its gradient when it has been passed on.
+"""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import Any, Iterator, NamedTuple, Sequence
+
+from ..backend import _modules
+from ..errors import GradientError
+from . import anomaly
+from .hooks import run_after_accumulation, run_hooks
+from .mode import state
+from .op import Op, Output
+from .site import describe_site
+from .variable import Variable, count_write, own_copy, unwrap, wrap
+
+_order = attrgetter("_order")
+
+
+class Contribution(NamedTuple):
+    """What one step adds to the gradient of one of its inputs.
+
+    target    the Op that made the input (an Output, with .parent and .index, if that op has
+              several outputs), or the leaf itself
+    value     the contribution, in the input's shape
+    before    the gradient gathered there so far (None at first)
+    after     before + value
+    """
+
+    target: Any
+    value: Any
+    before: Any
+    after: Any
+
+
+class Step(NamedTuple):
+    """One step of the walk: a node, its complete gradient, and what its rule passes on.
+
+    An op with several outputs has a list of gradients, one for each. For a leaf, the one
+    contribution is what is added to its `.grad`.
+    """
+
+    node: Any
+    gradient: Any
+    contributions: list[Contribution]
+
+
+def collect(roots: Sequence[Any]) -> list:
+    """All nodes and tracked leaves that the roots depend on, oldest first."""
+    seen = dict.fromkeys(roots)  # a dict keeps the order in which leaves are found
+    stack = list(seen)
+    while stack:
+        for edge in stack.pop()._edges:
+            if edge is not None and edge not in seen:
+                seen[edge] = None
+                stack.append(edge)
+    return sorted(seen, key=_order)
+
+
+def collect_since(roots: Sequence[Any], start: int) -> tuple[list, list]:
+    """(nodes made after the moment `start`, oldest first; what they depend on that is older)."""
+    inside, outside = [], []
+    seen = dict.fromkeys(roots)
+    stack = list(seen)
+    while stack:
+        node = stack.pop()
+        if node._order <= start:
+            outside.append(node)
+            continue
+        inside.append(node)
+        for edge in node._edges:
+            if edge is not None and edge not in seen:
+                seen[edge] = None
+                stack.append(edge)
+    return sorted(inside, key=_order), outside
+
+
+def walk(
+    roots: dict[Any, Any],
+    wanted: dict[Any, Any] | None,
+    retain_graph: bool,
+    create_graph: bool,
+    trace: bool = False,
+    since: int = 0,
+) -> Iterator[Step]:
+    """Run backward from `roots` {node or leaf: gradient}.
+
+    wanted is None to accumulate into the leaves' `.grad`; otherwise a dict whose keys are the nodes
+    and leaves whose gradients are asked for, and which the walk fills. Gradients are raw arrays, or
+    tensors with create_graph. Yields only when `trace` is set: untraced, it runs through at once.
+    With `since`, only nodes made after that moment run; older ones are ends, as leaves are.
+    """
+    if since:
+        inside, outside = collect_since(tuple(roots), since)
+        pending, needed = outside + inside, set(inside)
+    else:
+        pending = collect(tuple(roots))
+        needed = set() if wanted is None else _needed(pending, wanted)
+    grads: dict[Any, Any] = dict(roots)
+    ours: set = set()  # keys of grads whose buffer was made here, so that it may be added into
+    check_values = state.mode.anomaly
+    while pending:
+        node = pending.pop()
+        g = grads.pop(node, None)
+        if g is None:
+            continue  # no gradient came this way
+        if node._hooks:
+            g = run_hooks(node, g)
+            ours.discard(node)  # a hook may have kept it
+        if wanted is not None:
+            if node in wanted:
+                wanted[node] = g
+            if node not in needed:
+                continue
+        if node._order == 0:
+            if wanted is None:
+                before = node._grad
+                if trace and before is not None:
+                    before = before.clone()
+                accumulate(node, g, node in ours, create_graph)
+                if trace:
+                    value = g if isinstance(g, Variable) else wrap(g)
+                    step = Contribution(node, value, before, node._grad.clone())
+                    yield Step(node, g, [step])
+            continue
+        if type(node) is Output:
+            slots = grads.get(node.parent)
+            if slots is None:
+                slots = grads[node.parent] = [None] * len(node.parent._shape)
+            known = slots[node.index]  # set if the output was made again for a second derivative
+            slots[node.index] = g if known is None else known + g
+            continue
+
+        try:
+            if type(g) is list:
+                results = node.backward(*node.fill_missing(g))
+            else:
+                results = node.backward(g)
+        except Exception as error:
+            raise anomaly.explain_backward(node, error)
+        if not retain_graph:
+            node._saved = node._kept = None  # frees their memory now
+        if type(results) is not tuple:
+            results = (results,)
+        if check_values:
+            anomaly.check_backward(node, g, results)
+
+        steps = [] if trace else None
+        for edge, value in zip(node._edges, results):
+            if edge is None or value is None:
+                continue
+            if value.shape != edge._shape or value.dtype is not edge._dtype:
+                value = fit(value, edge, node)
+            before = grads.get(edge)
+            if before is None:
+                grads[edge] = value
+            elif edge in ours:
+                before += value
+                grads[edge] = before
+            else:
+                grads[edge] = before + value
+                if not (create_graph or trace):
+                    ours.add(edge)
+            if steps is not None:
+                steps.append(Contribution(edge, value, before, grads[edge]))
+        if steps is not None:
+            yield Step(node, g, steps)
+
+
+def _needed(nodes: list, wanted: dict) -> set:
+    """The nodes whose rule must run for a gradient to reach one of `wanted`."""
+    needed: set = set()
+    for node in nodes:  # oldest first, so inputs are decided before their consumers
+        for edge in node._edges:
+            if edge is not None and (edge in needed or edge in wanted):
+                needed.add(node)
+                break
+    return needed
+
+
+def fit(value: Any, edge: Any, node: Op) -> Any:
+    """Bring a contribution to its input's shape (undo broadcasting) and dtype, or refuse it."""
+    shape, dtype = edge._shape, edge._dtype
+    if value.shape != shape:
+        value = sum_to(value, shape, node)
+    found = unwrap(value).dtype
+    if found != dtype:
+        if found.kind != "f":
+            raise GradientError(
+                f"{node.name_}: backward gave a gradient of dtype {found}, expected {dtype}"
+                f"{describe_site(node)}"
+            )
+        value = value.to(dtype) if isinstance(value, Variable) else value.astype(dtype)
+    return value
+
+
+def sum_to(value: Any, shape: tuple, node: Op | None = None) -> Any:
+    """Sum out the axes along which `shape` was broadcast to value.shape."""
+    extra = len(value.shape) - len(shape)
+    axes = list(range(extra))
+    for i, n in enumerate(shape, extra):
+        if n == 1 and i >= 0 and value.shape[i] != 1:
+            axes.append(i)
+    total = value.sum(axis=tuple(axes), keepdims=True) if axes else value
+    if extra < 0 or tuple(total.shape[extra:]) != tuple(shape):
+        name = node.name_ if node is not None else "sum_to"
+        raise GradientError(
+            f"{name}: backward gave a gradient of shape {tuple(value.shape)}, expected "
+            f"{tuple(shape)}{describe_site(node)}"
+        )
+    return total.reshape(shape) if extra else total
+
+
+def accumulate(leaf: Any, g: Any, ours: bool, create_graph: bool) -> None:
+    """Add a gradient to a leaf's `.grad`, which is always an array of the leaf's own."""
+    if create_graph:
+        leaf._grad = g.clone() if leaf._grad is None else leaf._grad + g
+    elif leaf._grad is None:
+        leaf._grad = wrap(g if ours and type(g) in _modules else own_copy(g))
+    else:
+        leaf._grad.array += g
+        count_write(leaf._grad)
+    if leaf._hooks:
+        run_after_accumulation(leaf)

@@ -1,0 +1,77 @@
+"""What there is to ask of the GPU: `tinytensor.cuda.is_available()` and its kin, over CuPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import backend
+from .backend import device
+from .errors import DeviceError
+from .random import default_generator_of
+
+
+def is_available() -> bool:
+    """Whether CuPy is installed and finds a GPU."""
+    return device_count() > 0
+
+
+def device_count() -> int:
+    """The number of GPUs."""
+    try:
+        return int(backend.gpu().cuda.runtime.getDeviceCount())
+    except DeviceError:
+        return 0
+
+
+def current_device() -> int:
+    """The number of the GPU that new arrays go to."""
+    return int(backend.gpu().cuda.Device().id)
+
+
+def set_device(where: Any) -> None:
+    """Make a GPU the one that new arrays go to."""
+    backend.gpu().cuda.Device(_index(where)).use()
+
+
+def get_device_name(where: Any = None) -> str:
+    """The GPU's name as its driver tells it."""
+    name = backend.gpu().cuda.runtime.getDeviceProperties(_index(where))["name"]
+    return name.decode() if isinstance(name, bytes) else str(name)
+
+
+def synchronize(where: Any = None) -> None:
+    """Wait until the GPU has done all that it was asked to."""
+    with backend.gpu().cuda.Device(_index(where)):
+        backend.gpu().cuda.Stream.null.synchronize()
+
+
+def empty_cache() -> None:
+    """Give memory that CuPy holds but does not use back to the driver; nothing without a GPU."""
+    if is_available():
+        backend.gpu().get_default_memory_pool().free_all_blocks()
+
+
+def memory_allocated(where: Any = None) -> int:
+    """Bytes in use by arrays on the GPU; 0 without one."""
+    return int(backend.gpu().get_default_memory_pool().used_bytes()) if is_available() else 0
+
+
+def memory_reserved(where: Any = None) -> int:
+    """Bytes that CuPy holds, in use or not; 0 without a GPU."""
+    return int(backend.gpu().get_default_memory_pool().total_bytes()) if is_available() else 0
+
+
+def manual_seed(seed: int) -> None:
+    """Seed the default generator of the current GPU; nothing without one, as in PyTorch."""
+    if is_available():
+        default_generator_of(device("cuda", current_device())).manual_seed(seed)
+
+
+def manual_seed_all(seed: int) -> None:
+    """Seed the default generators of all GPUs."""
+    for index in range(device_count()):
+        default_generator_of(device("cuda", index)).manual_seed(seed)
+
+
+def _index(where: Any) -> int:
+    return 0 if where is None else device(where).index or 0

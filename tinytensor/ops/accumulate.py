@@ -1,0 +1,84 @@
+"""Adding into places that may repeat: y[index] += values, where NumPy's own `+=` keeps only one.
+
+What the gradients of indexing, gather and embedding come down to. Raw arrays only.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..backend import Array, xp
+
+
+def add_rows(target: Array, rows: Array, values: Array) -> None:
+    """target[rows[i]] += values[i] for all i. target (N, …), rows (M,), values (M, …)."""
+    library = xp(target)
+    if not rows.size or not values.size:
+        return
+    if library is not np or target.ndim == 1:
+        _add_at(target, rows, values)
+        return
+    # np.add.at is slow for rows: bring equal ones together and sum each group in one go.
+    order = rows.argsort(kind="stable")
+    rows = rows[order]
+    first = np.flatnonzero(np.concatenate(([True], rows[1:] != rows[:-1])))
+    if first.size == rows.size:
+        target[rows] += values[order]
+    else:
+        target[rows[first]] += np.add.reduceat(values[order], first, axis=0)
+
+
+def _add_at(target: Array, index: Any, values: Array) -> None:
+    library = xp(target)
+    if library is np or target.dtype.kind == "f":
+        library.add.at(target, index, values)
+        return
+    # CuPy's atomic add knows few integer types. Modulo 2⁶⁴ signed and unsigned addition agree.
+    total = target.astype(np.uint64)
+    library.add.at(total, index, values.astype(np.uint64))
+    target[...] = total.astype(target.dtype)
+
+
+def multiply_rows(target: Array, rows: Array, values: Array) -> None:
+    """target[rows[i]] *= values[i] for all i. target (N,), rows (M,), values (M,)."""
+    library = xp(target)
+    if library is np:
+        np.multiply.at(target, rows, values)
+        return
+    # CuPy has no multiply.at: the first of each group of equal rows, then the second, …
+    order = rows.argsort(kind="stable")
+    rows, values = rows[order], values[order]
+    turn = library.arange(rows.size) - library.searchsorted(rows, rows)
+    while rows.size:
+        now = turn == 0
+        target[rows[now]] *= values[now]
+        rows, values, turn = rows[~now], values[~now], turn[~now] - 1
+
+
+def add_at_index(shape: tuple, index: tuple, values: Array) -> Array:
+    """zeros(shape) with y[index] += values, for an index of full slices and integer arrays."""
+    library = xp(values)
+    axes = [axis for axis, entry in enumerate(index) if not isinstance(entry, slice)]
+    arrays = library.broadcast_arrays(*(index[axis] for axis in axes))
+    rank = arrays[0].ndim
+    others = [axis for axis in range(len(shape)) if axis not in axes]
+    # The indexed dimensions of the result stand where the arrays do if these are neighbours,
+    # else in front: bring them to the front in both.
+    neighbours = axes[-1] - axes[0] + 1 == len(axes)
+    if neighbours and axes[0]:
+        front = range(axes[0], axes[0] + rank)
+        values = library.moveaxis(values, tuple(front), tuple(range(rank)))
+    sizes = [shape[axis] for axis in axes]
+    rows = arrays[0] * 0
+    for array, size in zip(arrays, sizes, strict=True):
+        rows = rows * size + library.where(array < 0, array + size, array)
+    rest = [shape[axis] for axis in others]
+    # (indexed …, others …) as (row, others …), so that repeated rows are repeated numbers
+    total = library.zeros([math.prod(sizes), *rest], dtype=values.dtype)
+    if values.size:
+        add_rows(total, rows.reshape(-1), values.reshape(rows.size, *rest))
+    # (indexed …, others …) → the order of `shape`
+    return library.moveaxis(total.reshape(*sizes, *rest), tuple(range(len(axes))), tuple(axes))

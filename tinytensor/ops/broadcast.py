@@ -1,0 +1,129 @@
+"""Tensors made to fit each other: dimensions of size 1 repeated, and dimensions added."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..autograd.op import Op
+from ..autograd.variable import unwrap
+from ..backend import Array, xp
+from ..errors import ShapeError
+from ..size import Size
+from .shape import Ints, as_ints, reshape, unsqueeze
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+class Expand(Op):
+    """y = x repeated along dimensions of size 1;  dx = g summed along them"""
+
+    view = True
+
+    def forward(self, x: Array, shape: tuple) -> Array:
+        return xp(x).broadcast_to(x, shape)
+
+    def backward(self, g: Any) -> Any:
+        return g  # the engine sums out what was broadcast
+
+
+def expand(input: Tensor, size: Ints, *more: int) -> Tensor:
+    """Dimensions of size 1 repeated, and new ones in front, without copying; −1 keeps a size.
+
+    Several elements of the result share memory: clone() it before writing.
+    """
+    return _expand("expand", input, as_ints("expand", size, more))
+
+
+def _expand(name: str, input: Any, size: tuple[int, ...]) -> Any:
+    shape = unwrap(input).shape
+    extra = len(size) - len(shape)
+    if extra < 0:
+        raise ShapeError(
+            f"{name}: got {len(size)} sizes {size}, expected at least {len(shape)}, one for each "
+            f"dimension of shape {shape}"
+        )
+    new = tuple(shape[i - extra] if n == -1 and i >= extra else n for i, n in enumerate(size))
+    fits = all(old in (1, n) for old, n in zip(shape, new[extra:]))
+    if not fits or min(new, default=0) < 0:
+        raise ShapeError(
+            f"{name}: shape {shape} cannot become {size}, only dimensions of size 1 can be "
+            "repeated, and -1 keeps the size of one that is there"
+        )
+    return Expand.apply(input, new)
+
+
+def expand_as(input: Tensor, other: Tensor) -> Tensor:
+    """expand to the shape of `other`."""
+    return _expand("expand_as", input, tuple(other.shape))
+
+
+def broadcast_to(input: Tensor, size: Ints) -> Tensor:
+    """expand, under NumPy's name."""
+    return _expand("broadcast_to", input, as_ints("broadcast_to", size))
+
+
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The shape that tensors of these shapes broadcast to."""
+    sizes = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
+    result = [1] * max(map(len, sizes), default=0)
+    for size in sizes:
+        for i in range(-len(size), 0):
+            if result[i] == 1:
+                result[i] = size[i]
+            elif size[i] not in (1, result[i]):
+                raise ShapeError(
+                    f"broadcast_shapes: shapes {', '.join(map(str, sizes))} do not broadcast: "
+                    f"sizes {result[i]} and {size[i]} at dimension {i}, expected them equal or 1"
+                )
+    return Size(result)
+
+
+def broadcast_tensors(*tensors: Any) -> tuple:
+    """The tensors, expanded to their common shape."""
+    given: Sequence = tensors
+    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
+        given = tensors[0]
+    shape = broadcast_shapes(*(unwrap(t).shape for t in given))
+    return tuple(Expand.apply(t, tuple(shape)) for t in given)
+
+
+def atleast_1d(*tensors: Any) -> Any:
+    """At least one dimension: () becomes (1). For several tensors, a tuple."""
+    return _for_each(tensors, lambda x: reshape(x, 1) if x.ndim == 0 else x)
+
+
+def atleast_2d(*tensors: Any) -> Any:
+    """At least two dimensions: (n) becomes (1, n). For several tensors, a tuple."""
+    return _for_each(tensors, lambda x: reshape(x, 1, -1) if x.ndim < 2 else x)
+
+
+def atleast_3d(*tensors: Any) -> Any:
+    """At least three dimensions: (n) becomes (1, n, 1), (m, n) becomes (m, n, 1)."""
+
+    def widen(x: Any) -> Any:
+        if x.ndim < 2:
+            return reshape(x, 1, -1, 1)
+        return unsqueeze(x, -1) if x.ndim == 2 else x
+
+    return _for_each(tensors, widen)
+
+
+def _for_each(tensors: tuple, function: Callable) -> Any:
+    if len(tensors) == 1 and not isinstance(tensors[0], (tuple, list)):
+        return function(tensors[0])
+    given = tensors[0] if len(tensors) == 1 else tensors
+    return tuple(map(function, given))
+
+
+__all__ = [
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "broadcast_shapes",
+    "broadcast_tensors",
+    "broadcast_to",
+    "expand",
+    "expand_as",
+]

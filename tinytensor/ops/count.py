@@ -1,0 +1,113 @@
+"""Counting: one-hot vectors, how often each number occurs, histograms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..autograd.op import Op
+from ..autograd.variable import unwrap
+from ..backend import Array, xp
+from ..errors import ShapeError
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+class OneHot(Op):
+    """y[…, c] = 1 where x is c, else 0"""
+
+    differentiable = False
+
+    def forward(self, x: Array, num_classes: int) -> Array:
+        return (x[..., None] == xp(x).arange(num_classes)).astype(np.int64)
+
+
+class Bincount(Op):
+    """y[n] = how often n occurs in x, or the sum of the weights of its occurrences"""
+
+    differentiable = False
+
+    def forward(self, x: Array, weights: Array | None, minlength: int) -> Array:
+        counts = xp(x).bincount(x, weights, minlength)
+        if weights is None:
+            return counts.astype(np.int64)
+        return counts.astype(weights.dtype if weights.dtype == np.float32 else np.float64)
+
+
+class Histc(Op):
+    """y[b] = how many elements of x lie in the b-th of equal bins between low and high"""
+
+    differentiable = False
+
+    def forward(self, x: Array, bins: int, low: float, high: float) -> Array:
+        if low == high and x.size:
+            low, high = float(x.min()), float(x.max())
+        if low == high:
+            low, high = low - 1, high + 1
+        counts, _ = xp(x).histogram(x.reshape(-1), bins, (low, high))
+        return counts.astype(x.dtype)
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """Class numbers as vectors with a single 1: (…) → (…, num_classes), int64.
+
+    num_classes=-1: one more than the largest number.
+    """
+    array = unwrap(tensor)
+    if array.dtype.kind not in "iu":
+        raise RuntimeError(f"one_hot: got dtype {array.dtype}, expected int64")
+    if num_classes == -1:
+        if not array.size:
+            raise RuntimeError("one_hot: got an empty tensor, expected num_classes along with it")
+        num_classes = int(array.max()) + 1
+    # On a GPU the look at the values would wait for all work under way.
+    if array.size and xp(array) is np:
+        low, high = int(array.min()), int(array.max())
+        if low < 0 or high >= num_classes:
+            wrong = low if low < 0 else high
+            raise RuntimeError(
+                f"one_hot: got class {wrong}, expected 0 to num_classes - 1 = {num_classes - 1}"
+            )
+    return OneHot.apply(tensor, num_classes)
+
+
+def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
+    """How often each of 0, 1, … occurs in a vector of integers; at least `minlength` long.
+
+    weights: what each element counts, instead of 1.
+    """
+    array = unwrap(input)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise RuntimeError(
+            f"bincount: got {array.dtype} of shape {array.shape}, expected a vector of integers"
+        )
+    if xp(array) is np and array.size and array.min() < 0:
+        raise RuntimeError(f"bincount: got {array.min()}, expected numbers from 0 on")
+    if minlength < 0:
+        raise RuntimeError(f"bincount: got minlength {minlength}, expected 0 or more")
+    if weights is not None and tuple(weights.shape) != array.shape:
+        raise ShapeError(
+            f"bincount: weights have shape {tuple(weights.shape)}, expected {array.shape}, as input"
+        )
+    return Bincount.apply(input, unwrap(weights), minlength)
+
+
+def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
+    """How many elements lie in each of `bins` equal bins from min to max; others do not count.
+
+    min = max: the smallest and largest element.
+    """
+    array = unwrap(input)
+    if array.dtype.kind != "f":
+        raise NotImplementedError(f"histc: got dtype {array.dtype}, expected floating point")
+    if bins <= 0:
+        raise RuntimeError(f"histc: got {bins} bins, expected at least one")
+    if min > max:
+        raise RuntimeError(f"histc: got min {min} and max {max}, expected min ≤ max")
+    untracked = input if array is input else input.detach()
+    return Histc.apply(untracked, bins, min, max)
+
+
+__all__ = ["bincount", "histc", "one_hot"]

@@ -1,0 +1,77 @@
+"""Dimension arguments: negative and wrong ones, tuples of them, and NumPy's names for them."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+F = TypeVar("F", bound=Callable)
+
+_ALIASES = {"axis": "dim", "keepdims": "keepdim"}
+
+
+def accepts_axis(function: F) -> F:
+    """Let callers also write `axis` for `dim` and `keepdims` for `keepdim`, as PyTorch does."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        for alias in _ALIASES.keys() & kwargs.keys() if kwargs else ():
+            name = _ALIASES[alias]
+            if name in kwargs:
+                raise TypeError(
+                    f"{function.__name__}: got both {name} and {alias}, which are one argument; "
+                    "give only one"
+                )
+            kwargs[name] = kwargs.pop(alias)
+        return function(*args, **kwargs)
+
+    return wrapper  # type: ignore[return-value]
+
+
+def normalize_dim(name: str, dim: Any, ndim: int) -> int:
+    """`dim` counted from the front, 0 … ndim − 1. A 0-d tensor takes 0 and −1, both as 0."""
+    try:
+        index = operator.index(dim)
+    except TypeError:
+        raise TypeError(f"{name}: got dim {dim!r}, expected an int") from None
+    size = ndim or 1
+    if not -size <= index < size:
+        raise IndexError(
+            f"{name}: dim {index} is out of range for a tensor of {ndim} dimensions, "
+            f"expected {-size} to {size - 1}"
+        )
+    return index % size
+
+
+def normalize_dims(name: str, dims: Any, ndim: int) -> tuple[int, ...]:
+    """The dims to reduce, counted from the front: one, several, or all of them for None or ().
+
+    A 0-d tensor has nothing to reduce: (), whichever dim was asked for.
+    """
+    if dims is None:
+        return tuple(range(ndim))
+    given = tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
+    found = tuple(normalize_dim(name, dim, ndim) for dim in given)
+    if len(set(found)) < len(found):
+        raise RuntimeError(
+            f"{name}: a dim appears more than once in {given}, for a tensor of {ndim} dimensions; "
+            "name each once"
+        )
+    if not ndim:
+        return ()
+    return found or tuple(range(ndim))
+
+
+def keep_dims(shape: tuple, dims: tuple[int, ...]) -> tuple[int, ...]:
+    """`shape` with 1 in place of each of `dims`: what a reduction with keepdim=True gives."""
+    return tuple(1 if i in dims else n for i, n in enumerate(shape))
+
+
+def at_least_1d(x: Any) -> Any:
+    """A 0-d tensor or array as one of one element, for what works along a dimension."""
+    return x if x.ndim else x.reshape((1,))
+
+
+__all__: list[str] = []

@@ -1,0 +1,110 @@
+"""Elements added at the ends of dimensions, or taken away."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..autograd.op import Op
+from ..autograd.variable import unwrap
+from ..backend import Array, xp
+from ..errors import ShapeError
+from .index import Index, Slice, pick
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+MODES = ("constant", "reflect", "replicate", "circular")
+
+
+class Pad(Op):
+    """y = x with `value` around it;  dx = the inner part of g"""
+
+    def forward(self, x: Array, widths: tuple, value: Any) -> Array:
+        sizes = zip(x.shape, widths, strict=True)
+        shape = [before + n + after for n, (before, after) in sizes]
+        inner = [slice(before, before + n) for n, (before, _) in zip(x.shape, widths, strict=True)]
+        self.inner = (*inner, ...)
+        y = xp(x).full(shape, value, dtype=x.dtype)
+        y[self.inner] = x
+        return y
+
+    def backward(self, g: Any) -> Any:
+        return pick(g, self.inner)
+
+
+def pad(
+    input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None
+) -> Tensor:
+    """input with elements added at the ends of its last dimensions; negative numbers cut off.
+
+    pad:   (left, right) for the last dimension, then (top, bottom) for the one before, and so on
+    mode:  "constant" adds `value` (0 by default); "reflect" mirrors input at its edge element;
+           "replicate" repeats the edge element; "circular" goes on at the other end
+    """
+    if not isinstance(pad, (tuple, list)):
+        raise TypeError(f"pad: got pad of type {type(pad).__name__}, expected a tuple of ints")
+    if mode not in MODES:
+        raise NotImplementedError(f"pad: got mode {mode!r}, expected one of {', '.join(MODES)}")
+    if mode != "constant" and value:
+        raise RuntimeError(f"pad: mode {mode!r} takes no value, got {value}")
+    amounts = [operator.index(n) for n in pad]
+    shape = tuple(input.shape)
+    if len(amounts) % 2 or len(amounts) > 2 * len(shape):
+        raise ShapeError(
+            f"pad: got {len(amounts)} numbers {tuple(amounts)}, expected two for each dimension to "
+            f"pad, of the {len(shape)} of shape {shape}"
+        )
+    # (before, after) for each dimension, first dimension first
+    widths = list(zip(amounts[::2], amounts[1::2], strict=True))[::-1]
+    widths = [(0, 0)] * (len(shape) - len(widths)) + widths
+    input = _cut(input, widths)
+    widths = [(max(before, 0), max(after, 0)) for before, after in widths]
+    if mode == "constant":
+        return Pad.apply(input, tuple(widths), 0 if value is None else value)
+    for dim, (before, after) in enumerate(widths):
+        if before or after:
+            index = _source(mode, input, dim, before, after)
+            input = Index.apply(input, (*(slice(None),) * dim, index))
+    return input
+
+
+def _cut(input: Any, widths: list) -> Any:
+    """input without the elements that negative numbers take away."""
+    shape = tuple(input.shape)
+    index = []
+    for dim, (before, after) in enumerate(widths):
+        start, stop = max(-before, 0), shape[dim] - max(-after, 0)
+        if stop < start:
+            raise ShapeError(
+                f"pad: {(before, after)} takes away more than there is in dimension {dim} of "
+                f"shape {shape}"
+            )
+        index.append(slice(start, stop))
+    if all(before >= 0 and after >= 0 for before, after in widths):
+        return input
+    return Slice.apply(input, (*index, ...))
+
+
+def _source(mode: str, input: Any, dim: int, before: int, after: int) -> Array:
+    """For each element along `dim` of the result, the position in input that it comes from."""
+    size = input.shape[dim]
+    # A mirrored element is at least one step from the edge, a circular one at most once around.
+    limit = {"reflect": size - 1, "circular": size, "replicate": None}[mode]
+    if size == 0 or (limit is not None and max(before, after) > limit):
+        raise ShapeError(
+            f"pad: {(before, after)} is too much for dimension {dim} of shape "
+            f"{tuple(input.shape)} in mode {mode!r}, expected at most {limit or 0}"
+        )
+    library = xp(unwrap(input))
+    position = library.arange(-before, size + after)
+    if mode == "circular":
+        return position % size
+    if mode == "replicate":
+        return position.clip(0, size - 1)
+    position = abs(position)  # mirrored at 0, then at size − 1
+    return library.where(position < size, position, 2 * (size - 1) - position)
+
+
+__all__ = ["pad"]

@@ -1,0 +1,164 @@
+"""A part of a tensor, as a view: a range, a slice, a diagonal, sliding windows."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+from ..autograd.op import Op
+from ..autograd.variable import unwrap
+from ..backend import Array, xp
+from ..errors import ShapeError
+from .dims import accepts_axis, normalize_dim
+from .index import Slice
+from .shape import reshape
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+def along(dim: int, entry: Any) -> tuple:
+    """The index that means `entry` in dimension `dim`: x[:, :, entry, ...]."""
+    return (slice(None),) * dim + (entry, ...)  # … makes a view of a single element too
+
+
+class Diagonal(Op):
+    """y[…, i] = x[…, i, …, i + offset, …];  dx = zeros, with g on that diagonal"""
+
+    view = True
+
+    def forward(self, x: Array, offset: int, dim1: int, dim2: int) -> Array:
+        self.shape, self.args = x.shape, (offset, dim1, dim2)
+        corner = [slice(None)] * x.ndim  # cut x so that the diagonal starts at its corner
+        corner[dim1] = slice(max(-offset, 0), None)
+        corner[dim2] = slice(max(offset, 0), None)
+        x = x[tuple(corner)]
+        others = [d for d in range(x.ndim) if d not in (dim1, dim2)]
+        shape = [x.shape[d] for d in others] + [min(x.shape[dim1], x.shape[dim2])]
+        strides = [x.strides[d] for d in others] + [x.strides[dim1] + x.strides[dim2]]
+        # The library's own diagonal() is read-only, this one can be written to.
+        return xp(x).lib.stride_tricks.as_strided(x, tuple(shape), tuple(strides))
+
+    def backward(self, g: Any) -> Any:
+        return Undiagonal.apply(g, self.shape, *self.args)
+
+
+class Undiagonal(Op):
+    """y = zeros of a given shape, with x on a diagonal;  dx = that diagonal of g
+
+    The reverse of Diagonal.
+    """
+
+    def forward(self, x: Array, shape: tuple, offset: int, dim1: int, dim2: int) -> Array:
+        self.args = offset, dim1, dim2
+        y = xp(x).zeros(shape, x.dtype)
+        Diagonal.apply(y, offset, dim1, dim2)[...] = x
+        return y
+
+    def backward(self, g: Any) -> Any:
+        return Diagonal.apply(g, *self.args)
+
+
+class Unfold(Op):
+    """y[…, i, …, k] = x[…, i·step + k, …];  dx[…, i·step + k, …] = Σ g[…, i, …, k]"""
+
+    view = True
+
+    def forward(self, x: Array, dim: int, size: int, step: int) -> Array:
+        self.length, self.args = x.shape[dim], (dim, size, step)
+        windows = (x.shape[dim] - size) // step + 1
+        shape = x.shape[:dim] + (windows,) + x.shape[dim + 1 :] + (size,)
+        stride = x.strides[dim]
+        strides = x.strides[:dim] + (stride * step,) + x.strides[dim + 1 :] + (stride,)
+        return xp(x).lib.stride_tricks.as_strided(x, shape, strides)
+
+    def backward(self, g: Any) -> Any:
+        return Fold.apply(g, self.length, *self.args)
+
+
+class Fold(Op):
+    """y[…, i·step + k, …] = Σ x[…, i, …, k];  dx[…, i, …, k] = g[…, i·step + k, …]
+
+    The reverse of Unfold: windows that overlap are added up.
+    """
+
+    def forward(self, x: Array, length: int, dim: int, size: int, step: int) -> Array:
+        self.args = dim, size, step
+        windows = x.shape[dim]
+        y = xp(x).zeros(x.shape[:dim] + (length,) + x.shape[dim + 1 : -1], x.dtype)
+        for k in range(size):
+            places = slice(k, k + (windows - 1) * step + 1, step)  # of the windows' k-th elements
+            y[along(dim, places)] += x[..., k]
+        return y
+
+    def backward(self, g: Any) -> Any:
+        return Unfold.apply(g, *self.args)
+
+
+@accepts_axis
+def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
+    """`length` elements along `dim`, from `start` on. A negative start counts from the end."""
+    shape = unwrap(input).shape
+    if not shape:
+        raise RuntimeError("narrow: got a 0-d tensor, expected at least one dimension")
+    dim = normalize_dim("narrow", dim, len(shape))
+    start, length, size = operator.index(start), operator.index(length), shape[dim]
+    if not -size <= start <= size:
+        raise IndexError(f"narrow: start {start} is out of range, expected {-size} to {size}")
+    first = start + size if start < 0 else start
+    if length < 0 or first + length > size:
+        raise ShapeError(
+            f"narrow: start {start} and length {length} do not fit dimension {dim} of shape "
+            f"{shape}, expected a length of 0 to {size - first}"
+        )
+    return Slice.apply(input, along(dim, slice(first, first + length)))
+
+
+@accepts_axis
+def select(input: Tensor, dim: int, index: Any) -> Tensor:
+    """The slice at `index` of dimension `dim`, without that dimension."""
+    shape = unwrap(input).shape
+    if not shape:
+        raise IndexError("select: got a 0-d tensor, expected at least one dimension")
+    dim = normalize_dim("select", dim, len(shape))
+    index, size = operator.index(index), shape[dim]
+    if not -size <= index < size:
+        raise IndexError(
+            f"select: index {index} is out of range for dimension {dim} of shape {shape}, "
+            f"expected {-size} to {size - 1}"
+        )
+    return Slice.apply(input, along(dim, index % size))
+
+
+def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """The diagonal of dimensions dim1 and dim2, as a new last dimension.
+
+    offset > 0: a diagonal above the main one; offset < 0: below it.
+    """
+    ndim = unwrap(input).ndim
+    first = normalize_dim("diagonal", dim1, ndim)
+    second = normalize_dim("diagonal", dim2, ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal: dim1 and dim2 are both {first}, expected two dimensions")
+    return Diagonal.apply(input, operator.index(offset), first, second)
+
+
+def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """Windows of `size` elements along a dimension, one every `step`, as a new last dimension.
+
+    (…, n, …) → (…, (n − size) // step + 1, …, size), in the same memory.
+    """
+    shape = unwrap(input).shape
+    dim = normalize_dim("unfold", dimension, len(shape))
+    length = shape[dim] if shape else 1
+    if not 0 <= size <= length or step <= 0:
+        raise RuntimeError(
+            f"unfold: got size {size} and step {step} for dimension {dim} of shape {shape}, "
+            f"expected a size of 0 to {length} and a step of at least 1"
+        )
+    if not shape:
+        return narrow(reshape(input, 1), 0, 0, size)
+    return Unfold.apply(input, dim, size, step)
+
+
+__all__ = ["diagonal", "narrow", "select"]

@@ -1,0 +1,176 @@
+"""Powers and roots, elementwise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..autograd.op import Op
+from ..autograd.variable import unwrap
+from ..backend import Array, xp
+from . import pointwise
+from .clamp import where
+from .promote import as_float, cast, check_fits, common_dtype, promote, promote_to, zeros_for
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+    Operand = Tensor | float
+
+
+class PowScalar(Op):
+    """y = xᵖ for a number p;  dx = g·p·xᵖ⁻¹, and 0 for p = 0 even at x = 0"""
+
+    saves = ("x",)
+    name_ = "pow"
+
+    def forward(self, x: Array, p: float) -> Array:
+        self.p = p
+        # NumPy has short cuts for p = 2, 1, 0.5 and -1 only, and its general power is slow.
+        y = x * x * x if p == 3 else x**p
+        return y if y.dtype == x.dtype else y.astype(x.dtype)  # NumPy gives int8 for bools
+
+    def backward(self, g: Any) -> Any:
+        (x,) = self.saved
+        p = self.p
+        if p == 0:
+            return zeros_for(g)
+        slope = x if p == 2 else pow(x, p - 1)
+        return g * (p * slope)
+
+
+class Pow(Op):
+    """y = aᵇ;  da = g·b·aᵇ⁻¹, db = g·y·log a
+
+    Where b = 0, da = 0; where a = 0 and b ≥ 0, db = 0.
+    """
+
+    saves = {"a": ("a", "b"), "b": ("a", "b"), "out": "b"}
+
+    def forward(self, a: Array, b: Array) -> Array:
+        if b.dtype.kind == "f":
+            return a**b
+        if b.dtype.kind == "b":
+            raise NotImplementedError("pow: got bool tensors, expected numbers; convert them first")
+        # 1/aⁿ as an integer: ±1 for a = ±1, else 0. NumPy refuses it.
+        library = xp(b)
+        power = a ** library.where(b < 0, 0, b)
+        reciprocal = library.where(a == 1, 1, library.where(a == -1, 1 - 2 * (b % 2), 0))
+        return library.where(b < 0, reciprocal, power).astype(b.dtype)
+
+    def backward(self, g: Any) -> Any:
+        a, b, y = self.saved
+        ga = gb = None
+        if self.needs(0):
+            ga = where(b == 0, 0.0, g * (b * a ** (b - 1)))
+        if self.needs(1):
+            gb = g * where((a == 0) & (b >= 0), 0.0, y * pointwise.log(a))
+        return ga, gb
+
+
+def pow(input: Operand, exponent: Operand) -> Tensor:
+    """input to the power of exponent; either may be a number."""
+    base, power = promote(input, exponent, "pow")
+    if not hasattr(unwrap(power), "dtype"):
+        dtype = unwrap(base).dtype
+        check_fits("pow", dtype, exponent)
+        if exponent < 0 and dtype.kind != "f":
+            raise RuntimeError(
+                f"pow: got integers to the negative power {exponent}, expected a power ≥ 0; "
+                "convert the tensor to floating point first"
+            )
+        return PowScalar.apply(base, power)
+    if not hasattr(unwrap(base), "dtype"):
+        array = unwrap(power)
+        base = xp(array).asarray(base, dtype=array.dtype)
+    return Pow.apply(base, power)
+
+
+def float_power(input: Operand, exponent: Operand) -> Tensor:
+    """input to the power of exponent, computed in float64."""
+    common_dtype("float_power", input, exponent)
+    return pow(*promote_to(np.dtype(np.float64), input, exponent))
+
+
+def square(input: Tensor) -> Tensor:
+    """input²"""
+    return pow(input, 2)
+
+
+class Sqrt(Op):
+    """y = √x;  dx = g/2y"""
+
+    saves = ("out",)
+
+    def forward(self, x: Array) -> Array:
+        return xp(x).sqrt(x)
+
+    def backward(self, g: Any) -> Any:
+        (y,) = self.saved
+        return g / (2 * y)
+
+
+class Rsqrt(Op):
+    """y = 1/√x;  dx = −½·g·y³"""
+
+    saves = ("out",)
+
+    def forward(self, x: Array) -> Array:
+        return 1 / xp(x).sqrt(x)
+
+    def backward(self, g: Any) -> Any:
+        (y,) = self.saved
+        return -0.5 * g * (y * y * y)
+
+
+class Reciprocal(Op):
+    """y = 1/x;  dx = −g·y²"""
+
+    saves = ("out",)
+
+    def forward(self, x: Array) -> Array:
+        return 1 / x
+
+    def backward(self, g: Any) -> Any:
+        (y,) = self.saved
+        return -g * (y * y)
+
+
+class Hypot(Op):
+    """y = √(a² + b²);  da = g·a/y, db = g·b/y"""
+
+    saves = ("a", "b", "out")
+
+    def forward(self, a: Array, b: Array) -> Array:
+        return xp(a).hypot(a, b)
+
+    def backward(self, g: Any) -> Any:
+        a, b, y = self.saved
+        return g * (a / y), g * (b / y)
+
+
+def sqrt(input: Tensor) -> Tensor:
+    """The square root; NaN for negative numbers."""
+    return Sqrt.apply(as_float(input))
+
+
+def rsqrt(input: Tensor) -> Tensor:
+    """1/√input"""
+    return Rsqrt.apply(as_float(input))
+
+
+def reciprocal(input: Tensor) -> Tensor:
+    """1/input"""
+    return Reciprocal.apply(as_float(input))
+
+
+def hypot(input: Tensor, other: Tensor) -> Tensor:
+    """√(input² + other²), without overflow in between."""
+    dtype = common_dtype("hypot", input, other)
+    if dtype.kind != "f":
+        raise NotImplementedError(f"hypot: got dtype {dtype}, expected floating point tensors")
+    return Hypot.apply(cast(input, dtype), cast(other, dtype))
+
+
+__all__ = ["float_power", "hypot", "pow", "reciprocal", "rsqrt", "sqrt", "square"]

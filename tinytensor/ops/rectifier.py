@@ -1,0 +1,283 @@
+"""Activations made of straight pieces: relu, leaky_relu, prelu, hardtanh and their kin.
+
+At a corner the slope is the one that PyTorch takes: that of the left piece for relu and leaky_relu,
+0 at both bounds of hardtanh and relu6. NaN stays NaN.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..autograd.inplace import write
+from ..autograd.op import Op
+from ..backend import Array, xp
+from ..errors import ShapeError
+from .clamp import where
+from .promote import as_float, zeros_for
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+def _refuse_bool(name: str, x: Array) -> None:
+    if x.dtype.kind == "b":
+        raise RuntimeError(f"{name}: got dtype bool, expected numbers; convert it with .float()")
+
+
+class Gate(Op):
+    """y = g where open, else slope·g;  dg = g′ where open, else slope·g′
+
+    The backward of straight pieces. `x` decides what is open, if only in steps: it is an argument so
+    that there is a second derivative, of zeros, as in PyTorch.
+    """
+
+    saves = ("opened",)
+
+    def forward(self, g: Array, x: Array, opened: Array, slope: float = 0.0) -> Array:
+        self.slope = slope
+        return xp(g).where(opened, g, g * slope if slope else 0.0)
+
+    def backward(self, g: Any) -> Any:
+        (opened,) = self.saved
+        rest = zeros_for(g) if self.needs(1) else None
+        return Gate.apply(g, opened, opened, self.slope) if self.needs(0) else None, rest
+
+
+# ------------------------------------------------------------------------------------------
+# One corner: relu, leaky_relu, prelu, threshold
+# ------------------------------------------------------------------------------------------
+
+
+class Relu(Op):
+    """y = max(x, 0);  dx = g where x > 0, else 0"""
+
+    saves = ("out",)
+
+    def forward(self, x: Array) -> Array:
+        _refuse_bool("relu", x)
+        return xp(x).maximum(x, 0)
+
+    def backward(self, g: Any) -> Any:
+        (y,) = self.saved
+        return Gate.apply(g, y, ~(y <= 0))  # not y > 0: g passes where y is NaN
+
+
+class LeakyRelu(Op):
+    """y = x where x > 0, else slope·x;  dx = g where x > 0, else slope·g"""
+
+    saves = ("x",)
+
+    def forward(self, x: Array, slope: float) -> Array:
+        self.slope = slope
+        return xp(x).where(x > 0, x, x * slope)
+
+    def backward(self, g: Any) -> Any:
+        (x,) = self.saved
+        return Gate.apply(g, x, x > 0, self.slope)
+
+
+class Prelu(Op):
+    """y = x where x > 0, else w·x;  dx = g where x > 0, else w·g;  dw = 0 where x > 0, else g·x"""
+
+    saves = {"x": ("x", "w"), "w": "x"}
+
+    def forward(self, x: Array, w: Array) -> Array:
+        return xp(x).where(x > 0, x, w * x)
+
+    def backward(self, g: Any) -> Any:
+        x, w = self.saved
+        gx = None if w is None else where(x > 0, g, g * w)
+        return gx, where(x > 0, 0, g * x) if self.needs(1) else None
+
+
+class Threshold(Op):
+    """y = x where x > threshold, else value;  dx = g where x > threshold, else 0"""
+
+    saves = ("x",)
+
+    def forward(self, x: Array, threshold: float, value: float) -> Array:
+        _refuse_bool("threshold", x)
+        if x.dtype.kind != "f":
+            threshold, value = int(threshold), int(value)
+        self.threshold = threshold
+        return xp(x).where(x <= threshold, value, x)
+
+    def backward(self, g: Any) -> Any:
+        (x,) = self.saved
+        return Gate.apply(g, x, ~(x <= self.threshold))
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """max(x, 0), elementwise. The slope at 0 is 0."""
+    return write(input, relu) if inplace else Relu.apply(input)
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """x for x > 0, else negative_slope·x, elementwise. The slope at 0 is negative_slope."""
+    if inplace:
+        return write(input, leaky_relu, negative_slope)
+    return LeakyRelu.apply(as_float(input), negative_slope)
+
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """x for x > 0, else weight·x, elementwise, where weight is learned.
+
+    input (N, C, …), or of any shape if weight has one element; weight (C,), (1,) or ().
+    """
+    shape = tuple(input.shape)
+    if weight.ndim > 1:
+        raise ShapeError(f"prelu: weight has shape {tuple(weight.shape)}, expected () or (C,)")
+    if input.dtype != weight.dtype:
+        raise RuntimeError(
+            f"prelu: input is {input.dtype} and weight {weight.dtype}, expected one dtype; "
+            "convert one with .to()"
+        )
+    if weight.ndim and weight.shape[0] != 1:
+        channels = shape[1] if len(shape) > 1 else 1
+        if weight.shape[0] != channels:
+            raise ShapeError(
+                f"prelu: weight has shape {tuple(weight.shape)}, expected (1,) or ({channels},), "
+                f"the channels of input {shape}"
+            )
+        weight = weight.reshape((channels,) + (1,) * (len(shape) - 2))  # (C,) → (C, 1, …, 1)
+    elif not shape:
+        weight = weight.reshape(())
+    return Prelu.apply(input, weight)
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """x for x > threshold, else value, elementwise."""
+    if inplace:
+        return write(input, _threshold, threshold, value)
+    return Threshold.apply(input, threshold, value)
+
+
+_threshold = threshold  # within the function, its argument of the same name hides it
+
+
+# ------------------------------------------------------------------------------------------
+# Two corners: hardtanh, relu6, hardsigmoid, hardswish
+# ------------------------------------------------------------------------------------------
+
+
+class Hardtanh(Op):
+    """y = x clamped to [low, high];  dx = g where low < x < high, else 0"""
+
+    saves = ("x",)
+
+    def forward(self, x: Array, low: float, high: float) -> Array:
+        _refuse_bool("hardtanh", x)
+        if x.dtype.kind != "f":
+            low, high = int(low), int(high)
+        self.low, self.high = low, high
+        return xp(x).clip(x, low, high)
+
+    def backward(self, g: Any) -> Any:
+        (x,) = self.saved
+        return Gate.apply(g, x, ~((x <= self.low) | (x >= self.high)))
+
+
+class Hardsigmoid(Op):
+    """y = (x + 3)/6 clamped to [0, 1];  dx = g/6 where −3 < x < 3, else 0"""
+
+    saves = ("x",)
+
+    def forward(self, x: Array) -> Array:
+        return xp(x).clip(x + 3, 0, 6) / 6
+
+    def backward(self, g: Any) -> Any:
+        (x,) = self.saved
+        return Gate.apply(g / 6, x, (x > -3) & (x < 3))
+
+
+class Hardswish(Op):
+    """y = x·(x + 3)/6, with (x + 3)/6 clamped to [0, 1];
+    dx = 0 where x ≤ −3, g where x ≥ 3, else g·(x/3 + ½)
+    """
+
+    saves = ("x",)
+
+    def forward(self, x: Array) -> Array:
+        return x * xp(x).clip(x + 3, 0, 6) / 6
+
+    def backward(self, g: Any) -> Any:
+        (x,) = self.saved
+        right = where(x < 3, g * (x / 3 + 0.5), g)
+        return where(x <= -3, 0, right)
+
+
+def hardtanh(
+    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Tensor:
+    """x clamped to [min_val, max_val], elementwise. The slope at the bounds is 0."""
+    if min_val > max_val:
+        raise ValueError(f"hardtanh: min_val {min_val} is greater than max_val {max_val}")
+    if inplace:
+        return write(input, hardtanh, min_val, max_val)
+    return Hardtanh.apply(input, min_val, max_val)
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """min(max(x, 0), 6), elementwise."""
+    return write(input, relu6) if inplace else Hardtanh.apply(input, 0.0, 6.0)
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """(x + 3)/6 clamped to [0, 1], elementwise."""
+    return write(input, hardsigmoid) if inplace else Hardsigmoid.apply(as_float(input))
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x·hardsigmoid(x), elementwise."""
+    return write(input, hardswish) if inplace else Hardswish.apply(as_float(input))
+
+
+# ------------------------------------------------------------------------------------------
+# A dead zone around 0: hardshrink, softshrink
+# ------------------------------------------------------------------------------------------
+
+
+class Hardshrink(Op):
+    """y = 0 where |x| ≤ λ, else x;  dx = 0 where |x| ≤ λ, else g"""
+
+    saves = ("x",)
+
+    def forward(self, x: Array, lambd: float) -> Array:
+        self.lambd = lambd
+        return xp(x).where((x >= -lambd) & (x <= lambd), 0, x)
+
+    def backward(self, g: Any) -> Any:
+        (x,) = self.saved
+        return Gate.apply(g, x, ~((x >= -self.lambd) & (x <= self.lambd)))
+
+
+class Softshrink(Op):
+    """y = x − (x clamped to [−λ, λ]);  dx = 0 where |x| ≤ λ, else g"""
+
+    saves = ("x",)
+
+    def forward(self, x: Array, lambd: float) -> Array:
+        self.lambd = lambd
+        return x - xp(x).clip(x, -lambd, lambd)
+
+    def backward(self, g: Any) -> Any:
+        (x,) = self.saved
+        return Gate.apply(g, x, ~((x >= -self.lambd) & (x <= self.lambd)))
+
+
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """0 where |x| ≤ lambd, else x, elementwise."""
+    return Hardshrink.apply(as_float(input), lambd)
+
+
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """x brought nearer to 0 by lambd, and 0 where |x| ≤ lambd, elementwise."""
+    if lambd < 0:
+        raise RuntimeError(f"softshrink: got lambd={lambd}, expected 0 or more")
+    return Softshrink.apply(as_float(input), lambd)
+
+
+__all__ = [
+    "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "prelu", "relu", "relu6",
+    "softshrink", "threshold",
+]  # fmt: skip

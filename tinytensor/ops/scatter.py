@@ -1,0 +1,390 @@
+"""Writing to picked places of a copy: by an index along a dimension, by a flat index, by a mask."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..autograd.mode import state
+from ..autograd.op import Op
+from ..autograd.variable import unwrap
+from ..backend import Array, xp
+from ..errors import GradientError, ShapeError
+from .accumulate import multiply_rows
+from .broadcast import broadcast_to
+from .dims import normalize_dim
+from .gather import (
+    Gather,
+    Ungather,
+    as_index,
+    as_vector,
+    broadcast_with_mask,
+    check_fits,
+    check_range,
+    flat_positions,
+)
+from .index import IndexPut, Unindex, index_shape, take_apart
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+# ------------------------------------------------------------------------------------------
+# scatter: an index for each element
+# ------------------------------------------------------------------------------------------
+
+
+class Scatter(Op):
+    """y = x, but y[i, index[i, j]] = src[i, j] (along dim 1);
+    dx = g with zeros there, dsrc = g gathered from there"""
+
+    saves = ("index",)
+
+    def forward(self, x: Array, dim: int, index: Array, src: Any) -> Array:
+        self.dim = dim
+        y = x.copy(order="C")
+        y.reshape(-1)[flat_positions(x.shape, dim, index)] = src
+        return y
+
+    def backward(self, g: Any) -> Any:
+        (index,) = self.saved
+        gx = Scatter.apply(g, self.dim, index, 0) if self.needs(0) else None
+        gsrc = Gather.apply(g, self.dim, index) if self.needs(3) else None
+        return gx, None, None, gsrc
+
+
+class ScatterProd(Op):
+    """y = x·∏ of the src sent to its place;  dx = g·y/x, dsrc = gathered g·y / src.
+    Where a factor is zero: the product of the other factors."""
+
+    saves = ("x", "index", "src", "out")
+
+    def forward(self, x: Array, dim: int, index: Array, src: Array) -> Array:
+        self.dim = dim
+        return _scatter_product(x, dim, index, src)
+
+    def backward(self, g: Any) -> Any:
+        x, index, src, y = self.saved
+        x_is_zero, src_is_zero = unwrap(x) == 0, unwrap(src) == 0
+        if not (bool(x_is_zero.any()) or bool(src_is_zero.any())):
+            return g * y / x, None, None, Gather.apply(g * y, self.dim, index) / src
+        if state.mode.grad:
+            raise GradientError(
+                "scatter_reduce: the second derivative of 'prod' where a factor is zero is not "
+                "there (nor in PyTorch)"
+            )
+        library, dim = xp(x), self.dim
+        x_or_1 = library.where(x_is_zero, 1, x).astype(x.dtype)
+        src_or_1 = library.where(src_is_zero, 1, src).astype(x.dtype)
+        product = _scatter_product(x_or_1, dim, index, src_or_1)  # of the factors not zero
+        zeros = x_is_zero + Ungather.apply(src_is_zero.astype(x.dtype), x.shape, dim, index)
+        others = library.where(zeros == x_is_zero, product / x_or_1, 0)
+        gx = g * others
+        zeros, product = (Gather.apply(v, dim, index) for v in (zeros, product))
+        others = library.where(zeros == src_is_zero, product / src_or_1, 0)
+        return gx, None, None, Gather.apply(g, dim, index) * others
+
+
+class ScatterExtremum(Op):
+    """y = max (or min) of x and the src sent to its place;
+    g is shared evenly by all that attain it"""
+
+    saves = ("x", "index", "src", "out")
+
+    def forward(self, x: Array, dim: int, index: Array, src: Array, largest: bool) -> Array:
+        self.dim = dim
+        y = x.copy(order="C")
+        ufunc = xp(x).maximum if largest else xp(x).minimum
+        ufunc.at(y.reshape(-1), flat_positions(x.shape, dim, index).reshape(-1), src.reshape(-1))
+        return y
+
+    def backward(self, g: Any) -> Any:
+        x, index, src, y = (unwrap(value) for value in self.saved)  # only compared: constants
+        x_attains = (x == y).astype(y.dtype)
+        src_attains = (src == Gather.apply(y, self.dim, index)).astype(y.dtype)
+        share = g / (x_attains + Ungather.apply(src_attains, x.shape, self.dim, index))
+        return share * x_attains, None, None, Gather.apply(share, self.dim, index) * src_attains
+
+
+def _scatter_product(x: Array, dim: int, index: Array, src: Array) -> Array:
+    y = x.copy(order="C")
+    positions = flat_positions(x.shape, dim, index).reshape(-1)
+    multiply_rows(y.reshape(-1), positions, src.reshape(-1))
+    return y
+
+
+def _prepare(name: str, input: Any, dim: int, index: Any, src: Any) -> tuple:
+    """Checked (input, dim, index, src): none of them 0-d, src cut to index's shape."""
+    dim = normalize_dim(name, dim, input.ndim)
+    index = as_index(name, index)
+    if not input.ndim:
+        input = input.reshape((1,))
+    if not index.ndim:
+        index = index.reshape((1,))
+    if unwrap(index).size:
+        check_fits(name, index, dim, input.shape, "input")
+        check_range(name, index, dim, input.shape[dim], RuntimeError)
+    else:
+        index = index.reshape((0,) * input.ndim)
+    if getattr(unwrap(src), "dtype", None) is None:
+        return input, dim, index, src
+    if unwrap(src).dtype != unwrap(input).dtype:
+        raise RuntimeError(
+            f"{name}: src has dtype {unwrap(src).dtype}, expected {unwrap(input).dtype}, as input"
+        )
+    if not src.ndim:
+        src = src.reshape((1,))
+    if not unwrap(index).size:
+        src = src.reshape(-1)[:0].reshape(index.shape)
+    check_fits(name, index, -1, src.shape, "src")
+    if tuple(src.shape) != tuple(index.shape):
+        src = src[tuple(slice(n) for n in index.shape)]
+    return input, dim, index, src
+
+
+def scatter(
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Any = None,
+    *,
+    value: Any = None,
+    reduce: Any = None,
+) -> Tensor:
+    """A copy of input in which out[i, index[i, j]] = src[i, j], for dim=1, and likewise others.
+
+    src: a tensor not smaller than index, or a number (also as value=). reduce: "add" or "multiply"
+    combine src with what is there. Where an index repeats without reduce, any of them may win.
+    """
+    src = value if src is None else src
+    if src is None:
+        raise TypeError("scatter: got neither src nor value, expected one of them")
+    if reduce not in (None, "add", "multiply"):
+        raise RuntimeError(f"scatter: got reduce={reduce!r}, expected 'add' or 'multiply'")
+    shape = tuple(input.shape)
+    is_number = getattr(unwrap(src), "dtype", None) is None
+    if reduce is not None and is_number:
+        src = xp(unwrap(input)).full(index.shape, src, dtype=unwrap(input).dtype)
+    input, dim, index, src = _prepare("scatter", input, dim, index, src)
+    if reduce == "add":
+        y = input + Ungather.apply(src, tuple(input.shape), dim, index)
+    elif reduce == "multiply":
+        y = ScatterProd.apply(input, dim, index, src)
+    else:
+        y = Scatter.apply(input, dim, index, src)
+    return y if shape else y.reshape(())
+
+
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """A copy of input with src[i, j] added at [i, index[i, j]], for dim=1, and likewise others."""
+    shape = tuple(input.shape)
+    input, dim, index, src = _prepare("scatter_add", input, dim, index, src)
+    y = input + Ungather.apply(src, tuple(input.shape), dim, index)
+    return y if shape else y.reshape(())
+
+
+def scatter_reduce(
+    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
+    """input combined with src[i, j] at [i, index[i, j]], for dim=1, and likewise others.
+
+    reduce: "sum", "prod", "mean", "amax" or "amin". include_self=False: what is in input at a place
+    that src is sent to does not count.
+    """
+    if reduce not in ("sum", "prod", "mean", "amax", "amin"):
+        raise RuntimeError(
+            f"scatter_reduce: got reduce={reduce!r}, expected 'sum', 'prod', 'mean', 'amax' or "
+            "'amin'"
+        )
+    shape = tuple(input.shape)
+    input, dim, index, src = _prepare("scatter_reduce", input, dim, index, src)
+    sizes, dtype = tuple(input.shape), unwrap(input).dtype
+    if not include_self:
+        input = Scatter.apply(input, dim, index, _neutral(reduce, dtype))
+    if reduce == "prod":
+        y = ScatterProd.apply(input, dim, index, src)
+    elif reduce in ("amax", "amin"):
+        y = ScatterExtremum.apply(input, dim, index, src, reduce == "amax")
+    else:
+        y = input + Ungather.apply(src, sizes, dim, index)
+    if reduce == "mean":
+        raw = unwrap(index)
+        ones = xp(raw).ones(raw.shape, dtype=dtype)
+        count = Ungather.apply(ones, sizes, dim, raw)
+        count = count + 1 if include_self else xp(raw).maximum(count, 1)
+        y = y / count if dtype.kind == "f" else y // count
+    return y if shape else y.reshape(())
+
+
+def _neutral(reduce: str, dtype: np.dtype) -> Any:
+    """What changes nothing when combined."""
+    if reduce in ("sum", "mean"):
+        return 0
+    if reduce == "prod":
+        return 1
+    if dtype.kind == "f":
+        return -np.inf if reduce == "amax" else np.inf
+    if dtype.kind == "b":
+        return reduce == "amin"
+    limits = np.iinfo(dtype)
+    return int(limits.min if reduce == "amax" else limits.max)
+
+
+# ------------------------------------------------------------------------------------------
+# index_…: an index for each slice along a dimension
+# ------------------------------------------------------------------------------------------
+
+
+def _slices_at(dim: int, index: Any) -> tuple:
+    return (*(slice(None),) * dim, unwrap(index))
+
+
+def _prepare_source(name: str, input: Any, dim: int, index: Any, source: Any) -> tuple[int, Any]:
+    """Checked (dim, index) for a source that holds one slice of input for each index."""
+    dim = normalize_dim(name, dim, input.ndim)
+    index = as_vector(name, index)
+    expected = list(input.shape)
+    if expected:
+        expected[dim] = index.shape[0]
+    if tuple(source.shape) != tuple(expected):
+        raise ShapeError(
+            f"{name}: source has shape {tuple(source.shape)}, expected {tuple(expected)}: input's "
+            f"{tuple(input.shape)} with one slice for each index along dim {dim}"
+        )
+    if unwrap(source).dtype != unwrap(input).dtype:
+        raise RuntimeError(
+            f"{name}: source has dtype {unwrap(source).dtype}, expected {unwrap(input).dtype}, as "
+            "input"
+        )
+    return dim, index
+
+
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
+    """A copy of input with alpha·(slice i of source) added to slice index[i], along dim."""
+    dim, index = _prepare_source("index_add", input, dim, index, source)
+    if not input.ndim:
+        y = index_add(input.reshape((1,)), 0, index, source.reshape((1,)), alpha=alpha)
+        return y.reshape(())
+    check_range("index_add", index, dim, input.shape[dim], RuntimeError)
+    source = source if alpha == 1 else source * alpha
+    return input + Unindex.apply(source, tuple(input.shape), _slices_at(dim, index))
+
+
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """A copy of input with slice index[i] replaced by slice i of source, along dim."""
+    dim, index = _prepare_source("index_copy", input, dim, index, source)
+    if not input.ndim:
+        return index_copy(input.reshape((1,)), 0, index, source.reshape((1,))).reshape(())
+    check_range("index_copy", index, dim, input.shape[dim])
+    return IndexPut.apply(input, source, _slices_at(dim, index))
+
+
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """A copy of input with the slices at `index` along dim filled with value, a number or 0-d."""
+    dim = normalize_dim("index_fill", dim, input.ndim)
+    index = as_vector("index_fill", index)
+    _check_0d("index_fill", value)
+    if not input.ndim:
+        return index_fill(input.reshape((1,)), 0, index, value).reshape(())
+    check_range("index_fill", index, dim, input.shape[dim], negative=True)
+    return IndexPut.apply(input, value, _slices_at(dim, index))
+
+
+def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy of input with input[indices] = values; accumulate: with values added there.
+
+    indices: a tuple of integer tensors or masks. values: broadcast to input[indices].
+    """
+    basic, index = take_apart(input, tuple(indices))
+    index = basic if index is None else index
+    assert index is not None
+    if unwrap(values).dtype != unwrap(input).dtype:
+        raise RuntimeError(
+            f"index_put: values have dtype {unwrap(values).dtype}, expected {unwrap(input).dtype}, "
+            "as input"
+        )
+    if not accumulate:
+        return IndexPut.apply(input, values, index)
+    values = broadcast_to(values, index_shape(unwrap(input), index))
+    return input + Unindex.apply(values, tuple(input.shape), index)
+
+
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy of input with input.reshape(-1)[index] = source, or with source added there."""
+    index = as_index("put", index).reshape(-1)
+    flat, source = input.reshape(-1), source.reshape(-1)
+    if source.shape != index.shape:
+        raise IndexError(
+            f"put: source has {source.shape[0]} elements, expected {index.shape[0]}, as index has"
+        )
+    check_range("put", index, 0, flat.shape[0], negative=True)
+    return index_put(flat, (index,), source, accumulate).reshape(input.shape)
+
+
+# ------------------------------------------------------------------------------------------
+# By mask
+# ------------------------------------------------------------------------------------------
+
+
+class MaskedFill(Op):
+    """y = value where mask is True, else x;  dx = g but 0 there, dvalue = Σ g there"""
+
+    saves = ("mask",)
+
+    def forward(self, x: Array, mask: Array, value: Any) -> Array:
+        library = xp(x)
+        return library.where(mask, library.asarray(value).astype(x.dtype), x)
+
+    def backward(self, g: Any) -> Any:
+        (mask,) = self.saved
+        gx = MaskedFill.apply(g, mask, 0) if self.needs(0) else None
+        gvalue = MaskedFill.apply(g, ~mask, 0) if self.needs(2) else None
+        return gx, None, gvalue
+
+
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """`value` (a number or a 0-d tensor) where mask is True, input elsewhere; broadcast."""
+    broadcast_with_mask("masked_fill", input, mask)
+    _check_0d("masked_fill", value)
+    return MaskedFill.apply(input, mask, value)
+
+
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """The elements of source, one after the other, where mask is True; input elsewhere."""
+    input, array = broadcast_with_mask("masked_scatter", input, mask)
+    if unwrap(source).dtype != unwrap(input).dtype:
+        raise RuntimeError(
+            f"masked_scatter: source has dtype {unwrap(source).dtype}, expected "
+            f"{unwrap(input).dtype}, as input"
+        )
+    needed, found = int(array.sum()), unwrap(source).size
+    if found < needed:
+        raise ShapeError(
+            f"masked_scatter: source has {found} elements, expected at least {needed}, the number "
+            "of places where the mask is True"
+        )
+    return IndexPut.apply(input, source.reshape(-1)[:needed], (array,))
+
+
+def _check_0d(name: str, value: Any) -> None:
+    if getattr(value, "ndim", 0):
+        raise RuntimeError(
+            f"{name}: value has shape {tuple(value.shape)}, expected a number or a 0-d tensor"
+        )
+    if isinstance(value, (str, list, tuple)) or value is None:
+        raise TypeError(f"{name}: got value of type {type(value).__name__}, expected a number")
+
+
+__all__ = [
+    "index_add",
+    "index_copy",
+    "index_fill",
+    "index_put",
+    "masked_fill",
+    "masked_scatter",
+    "put",
+    "scatter",
+    "scatter_add",
+    "scatter_reduce",
+]

@@ -1,0 +1,216 @@
+"""How spread out and how large: variances, standard deviations and norms."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from .. import ops
+from ..autograd.op import Op
+from ..backend import Array, xp
+from ..dtype import to_numpy_dtype
+from .dims import accepts_axis, keep_dims, normalize_dims
+from .promote import cast
+from .reduce import mean, require_float, spread, total
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+def variance(x: Array, dims: tuple, correction: float, keepdim: bool) -> tuple[Array, float]:
+    """The variance of a raw array, and 1/(n − correction), infinite for too few elements."""
+    count = math.prod(x.shape[i] for i in dims)
+    kept = total(x, dims, True)
+    centered = x - kept / count if count else x
+    scale = 1 / (count - correction) if count > correction else math.inf
+    return total(centered * centered, dims, keepdim) * scale, scale
+
+
+class Var(Op):
+    """y = Σ (x − x̄)² / (n − c);  dx = g·2(x − x̄) / (n − c)"""
+
+    saves = ("x",)
+
+    def forward(self, x: Array, dims: tuple, correction: float, keepdim: bool) -> Array:
+        self.dims = dims
+        y, self.scale = variance(x, dims, correction, keepdim)
+        return y
+
+    def backward(self, g: Any) -> Any:
+        (x,) = self.saved
+        g = g.reshape(keep_dims(x.shape, self.dims))
+        return g * (2 * self.scale) * (x - mean(x, self.dims, True))
+
+
+class Std(Op):
+    """y = √(Σ (x − x̄)² / (n − c));  dx = g·(x − x̄) / ((n − c)·y), and 0 where y is"""
+
+    saves = ("x", "out")
+
+    def forward(self, x: Array, dims: tuple, correction: float, keepdim: bool) -> Array:
+        self.dims = dims
+        y, self.scale = variance(x, dims, correction, keepdim)
+        return xp(x).sqrt(y)
+
+    def backward(self, g: Any) -> Any:
+        x, y = self.saved
+        g = g * self.scale / not_zero(y)
+        g = g.reshape(keep_dims(x.shape, self.dims))
+        return g * (x - mean(x, self.dims, True))
+
+
+def not_zero(y: Any) -> Any:
+    """y with 1 in place of 0: a divisor for what is 0 there anyway."""
+    return y + (y == 0)
+
+
+class Norm(Op):
+    """y = (Σ |x|ᵖ)^(1/p);  dx = g·(x/y)·(|x|/y)^(p − 2), and 0 where x or y is
+
+    p = 0 counts the elements that are not 0; its gradient is 0.
+    """
+
+    saves = ("x", "out")
+
+    def forward(self, x: Array, p: float, dims: tuple, keepdim: bool) -> Array:
+        self.p, self.dims = p, dims
+        if p == 2:
+            return xp(x).sqrt(total(x * x, dims, keepdim))
+        if p == 0:
+            return total((x != 0).astype(x.dtype), dims, keepdim)
+        return total(abs(x) ** p, dims, keepdim) ** (1 / p)
+
+    def backward(self, g: Any) -> Any:
+        x, y = self.saved
+        if self.p == 0:
+            return spread(g * 0, x.shape, self.dims)
+        kept = keep_dims(x.shape, self.dims)
+        divisor = not_zero(y).reshape(kept)
+        gx = g.reshape(kept) * (x / divisor)
+        if self.p != 2:
+            gx = gx * (not_zero(abs(x)) / divisor) ** (self.p - 2)
+        return gx
+
+
+# ------------------------------------------------------------------------------------------
+# Variance and standard deviation
+# ------------------------------------------------------------------------------------------
+
+
+def _variance_arguments(name: str, input: Any, dim: Any, unbiased: Any, correction: Any) -> tuple:
+    """(dims, correction) from either form: var(x, dim, unbiased) or var(x, correction=c)."""
+    if isinstance(dim, bool):  # var(x, False)
+        dim, unbiased = None, dim
+    if unbiased is not None and correction is not None:
+        raise TypeError(f"{name}: got both unbiased and correction, expected only one of them")
+    if correction is None:
+        correction = 1 if unbiased is None else int(unbiased)
+    require_float(name, input)
+    return normalize_dims(name, dim, input.ndim), correction
+
+
+@accepts_axis
+def var(
+    input: Tensor,
+    dim: int | tuple | None = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> Tensor:
+    """The variance over `dim` (an int, a tuple, or all).
+
+    correction: what is taken off the number of elements in the divisor, 1 unless given;
+    unbiased=True is correction=1, unbiased=False is correction=0.
+    """
+    dims, correction = _variance_arguments("var", input, dim, unbiased, correction)
+    return Var.apply(input, dims, correction, keepdim)
+
+
+@accepts_axis
+def std(
+    input: Tensor,
+    dim: int | tuple | None = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> Tensor:
+    """The standard deviation over `dim`, the root of the variance; arguments as for `var`."""
+    dims, correction = _variance_arguments("std", input, dim, unbiased, correction)
+    return Std.apply(input, dims, correction, keepdim)
+
+
+@accepts_axis
+def var_mean(
+    input: Tensor,
+    dim: int | tuple | None = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The variance and the average over `dim`; arguments as for `var`."""
+    dims, correction = _variance_arguments("var_mean", input, dim, unbiased, correction)
+    return Var.apply(input, dims, correction, keepdim), mean(input, dims, keepdim)
+
+
+@accepts_axis
+def std_mean(
+    input: Tensor,
+    dim: int | tuple | None = None,
+    unbiased: bool | None = None,
+    keepdim: bool = False,
+    *,
+    correction: float | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The standard deviation and the average over `dim`; arguments as for `var`."""
+    dims, correction = _variance_arguments("std_mean", input, dim, unbiased, correction)
+    return Std.apply(input, dims, correction, keepdim), mean(input, dims, keepdim)
+
+
+# ------------------------------------------------------------------------------------------
+# Norms
+# ------------------------------------------------------------------------------------------
+
+
+@accepts_axis
+def norm(
+    input: Tensor,
+    p: float | str | None = "fro",
+    dim: int | tuple | None = None,
+    keepdim: bool = False,
+    *,
+    dtype: Any = None,
+) -> Tensor:
+    """The p-norm (Σ |x|ᵖ)^(1/p) over `dim` (an int, a tuple, or all).
+
+    p: "fro" (as 2), any number, inf (the largest |x|), -inf (the smallest), 0 (how many are not 0).
+    Where the norm is 0, so is its gradient.
+    """
+    if p == "fro" or p is None:
+        p = 2
+    if isinstance(p, str):
+        raise ValueError(f"norm: got p = {p!r}, expected 'fro', a number, inf or -inf")
+    if dtype is not None:
+        input = cast(input, to_numpy_dtype(dtype))
+    require_float("norm", input)
+    dims = normalize_dims("norm", dim, input.ndim)
+    if math.isinf(p):
+        if not math.prod(input.shape[i] for i in dims):
+            raise RuntimeError(
+                f"norm: got a tensor of shape {tuple(input.shape)}, which has nothing to take the "
+                f"{p} norm of over dims {dims}, expected at least one element"
+            )
+        return (ops.amax if p > 0 else ops.amin)(abs(input), dims, keepdim)
+    if p == 1:
+        return ops.sum(abs(input), dims, keepdim)
+    return Norm.apply(input, float(p), dims, keepdim)
+
+
+def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
+    """The p-norm of input − other."""
+    return norm(input - other, p)
+
+
+__all__ = ["dist", "norm", "std", "std_mean", "var", "var_mean"]

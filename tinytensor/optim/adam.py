@@ -1,0 +1,100 @@
+"""Adam and AdamW."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Iterable
+
+from ..backend import xp
+from .optimizer import Optimizer
+
+
+class Adam(Optimizer):
+    """m ← β₁m + (1−β₁)g,  v ← β₂v + (1−β₂)g²,  p ← p − lr·m̂ / (√v̂ + ε)
+
+    with m̂ = m/(1−β₁ᵗ), v̂ = v/(1−β₂ᵗ). weight_decay adds weight_decay·p to the gradient.
+    """
+
+    decoupled = False  # whether weight decay acts on the parameter instead of on the gradient
+
+    def __init__(
+        self,
+        params: Iterable,
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0.0,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        fused: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ):
+        name = type(self).__name__
+        for label, value in {"lr": lr, "eps": eps, "weight_decay": weight_decay}.items():
+            if not value >= 0:
+                raise ValueError(f"{name}: got {label}={value}, expected a number >= 0")
+        for label, beta in zip(("betas[0]", "betas[1]"), betas):
+            if not 0 <= beta < 1:
+                raise ValueError(f"{name}: got {label}={beta}, expected 0 <= beta < 1")
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "amsgrad": amsgrad,
+                "maximize": maximize,
+            },
+        )
+
+    def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
+        library = xp(parameter)
+        beta1, beta2 = group["betas"]
+        lr, decay = float(group["lr"]), group["weight_decay"]
+        if not state:
+            state["step"] = 0
+            state["exp_avg"] = library.zeros_like(parameter)
+            state["exp_avg_sq"] = library.zeros_like(parameter)
+            if group["amsgrad"]:
+                state["max_exp_avg_sq"] = library.zeros_like(parameter)
+        state["step"] += 1
+        if group["maximize"]:
+            gradient = -gradient
+        if decay:
+            if self.decoupled:
+                parameter *= 1 - lr * decay
+            else:
+                gradient = gradient + parameter * decay
+        mean, square = state["exp_avg"], state["exp_avg_sq"]
+        mean *= beta1
+        mean += gradient * (1 - beta1)
+        square *= beta2
+        scratch = gradient * gradient
+        scratch *= 1 - beta2
+        square += scratch
+        if group["amsgrad"]:
+            square = library.maximum(state["max_exp_avg_sq"], square, out=state["max_exp_avg_sq"])
+        # p − lr·m̂/(√v̂ + ε), with the bias corrections taken out as numbers
+        correction1 = 1 - beta1 ** state["step"]
+        correction2 = math.sqrt(1 - beta2 ** state["step"])
+        scratch = library.sqrt(square, out=scratch)
+        scratch /= correction2
+        scratch += group["eps"]
+        scratch = library.divide(mean, scratch, out=scratch)
+        scratch *= lr / correction1
+        parameter -= scratch
+
+
+class AdamW(Adam):
+    """Adam with decoupled weight decay: p ← p·(1 − lr·weight_decay) before the step."""
+
+    decoupled = True
+
+    def __init__(self, params: Iterable, lr: float = 1e-3,
+                 betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+                 weight_decay: float = 1e-2, amsgrad: bool = False, **options: Any):  # fmt: skip
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, **options)

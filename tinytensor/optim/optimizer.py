@@ -1,0 +1,126 @@
+"""Optimizer: parameters in groups, each group with its own settings, and state for each parameter."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any, Callable, Iterable
+
+from ..autograd.mode import enable_grad, no_grad
+from ..autograd.variable import Variable, wrap
+
+
+class Optimizer:
+    """Base class. A subclass writes `update(parameter, gradient, state, group)` on raw arrays.
+
+    params    tensors, or dicts {"params": tensors, setting: value, …}, one for each group
+    defaults  settings of the groups that do not say otherwise
+    """
+
+    def __init__(self, params: Iterable, defaults: dict[str, Any]):
+        self.defaults = defaults
+        self.state: dict[Any, dict[str, Any]] = defaultdict(dict)
+        self.param_groups: list[dict[str, Any]] = []
+        groups = list(params) if not isinstance(params, Variable) else None
+        if groups is None:
+            raise TypeError(
+                f"{type(self).__name__}: got a single Tensor, expected an iterable of them; "
+                "put it in a list"
+            )
+        if not groups:
+            raise ValueError(f"{type(self).__name__}: got an empty list of parameters")
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(group)
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add parameters with their own settings: {"params": tensors, "lr": 0.1}."""
+        group = {**self.defaults, **param_group}
+        params = group["params"]
+        group["params"] = [params] if isinstance(params, Variable) else list(params)
+        known = {p for existing in self.param_groups for p in existing["params"]}
+        for p in group["params"]:
+            if not isinstance(p, Variable):
+                raise TypeError(
+                    f"{type(self).__name__}: got a parameter of type {type(p).__name__}, "
+                    "expected Tensors"
+                )
+            if p._node is not None:
+                raise ValueError(
+                    f"{type(self).__name__}: can't optimise a non-leaf tensor of shape "
+                    f"{tuple(p._shape)}; give the leaf that it is computed from"
+                )
+            if p in known:
+                raise ValueError(
+                    f"{type(self).__name__}: a parameter of shape {tuple(p._shape)} is in two groups"
+                )
+            known.add(p)
+        self.param_groups.append(group)
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients, or fill them with zeros."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                if set_to_none or p._grad is None:
+                    p._grad = None
+                else:
+                    p._grad = wrap(p._grad.array * 0)
+
+    def step(self, closure: Callable | None = None) -> Any:
+        """Change every parameter that has a gradient. closure: recomputes and returns the loss."""
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        with no_grad():
+            for group in self.param_groups:
+                for p in group["params"]:
+                    if p._grad is not None:
+                        self.update(p.array, p._grad.array, self.state[p], group)
+                        (p._counter or p)._writes += 1
+        return loss
+
+    def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
+        """Change one parameter's array in place."""
+        raise NotImplementedError(f"{type(self).__name__}: update is not written")
+
+    def state_dict(self) -> dict[str, Any]:
+        """{"state": {number: state}, "param_groups": settings}, parameters by their number."""
+        number: dict[Any, int] = {}
+        for group in self.param_groups:
+            for p in group["params"]:
+                number.setdefault(p, len(number))
+        groups = [
+            {**group, "params": [number[p] for p in group["params"]]} for group in self.param_groups
+        ]
+        state = {
+            number[p]: {k: wrap(v) if hasattr(v, "dtype") else v for k, v in values.items()}
+            for p, values in self.state.items()
+        }
+        return {"state": state, "param_groups": groups}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over what `state_dict` of the same kind of optimiser gave."""
+        saved = state_dict["param_groups"]
+        sizes = [len(g["params"]) for g in self.param_groups]
+        if [len(g["params"]) for g in saved] != sizes:
+            raise ValueError(
+                f"{type(self).__name__}: the state has groups of "
+                f"{[len(g['params']) for g in saved]} parameters, expected {sizes}"
+            )
+        by_number: dict[int, Any] = {}
+        for group, settings in zip(self.param_groups, saved):
+            by_number.update(zip(settings["params"], group["params"]))
+            group.update({k: v for k, v in settings.items() if k != "params"})
+        self.state.clear()
+        for number, values in state_dict["state"].items():
+            self.state[by_number[number]] = {
+                k: v.array.copy() if isinstance(v, Variable) else v for k, v in values.items()
+            }
+
+    def __repr__(self) -> str:
+        lines = [f"{type(self).__name__} ("]
+        for i, group in enumerate(self.param_groups):
+            lines.append(f"Parameter Group {i}")
+            lines += [f"    {k}: {v}" for k, v in sorted(group.items()) if k != "params"]
+        return "\n".join([*lines, ")"])

@@ -1,0 +1,64 @@
+"""Stochastic gradient descent."""
+
+from __future__ import annotations
+
+from typing import Any, Iterable
+
+from .optimizer import Optimizer
+
+
+class SGD(Optimizer):
+    """v ← momentum·v + (1 − dampening)·g,  p ← p − lr·v   (nesterov: p ← p − lr·(g + momentum·v))
+
+    weight_decay adds weight_decay·p to the gradient.
+    """
+
+    def __init__(
+        self,
+        params: Iterable,
+        lr: float = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ):
+        for label, value in {"lr": lr, "momentum": momentum, "weight_decay": weight_decay}.items():
+            if not value >= 0:
+                raise ValueError(f"SGD: got {label}={value}, expected a number >= 0")
+        if nesterov and (momentum <= 0 or dampening != 0):
+            raise ValueError(
+                f"SGD: nesterov with momentum={momentum}, dampening={dampening}; "
+                "it needs a momentum and zero dampening"
+            )
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "momentum": momentum,
+                "dampening": dampening,
+                "weight_decay": weight_decay,
+                "nesterov": nesterov,
+                "maximize": maximize,
+            },
+        )
+
+    def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
+        momentum, lr = group["momentum"], float(group["lr"])
+        if group["maximize"]:
+            gradient = -gradient
+        if group["weight_decay"]:
+            gradient = gradient + parameter * group["weight_decay"]
+        if momentum:
+            velocity = state.get("momentum_buffer")
+            if velocity is None:
+                velocity = state["momentum_buffer"] = gradient.copy()
+            else:
+                velocity *= momentum
+                velocity += gradient * (1 - group["dampening"])
+            gradient = gradient + velocity * momentum if group["nesterov"] else velocity
+        parameter -= gradient * lr
