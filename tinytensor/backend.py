@@ -32,6 +32,14 @@ def is_array(value: object) -> bool:
     return type(value) in _modules or isinstance(value, np.ndarray)
 
 
+def is_writable(array: Array) -> bool:
+    """Whether it can be written to, and each element has memory of its own."""
+    layout = zip(array.strides, array.shape, strict=True)
+    if array.size and 0 in array.strides and any(s == 0 and n > 1 for s, n in layout):
+        return False
+    return getattr(array.flags, "writeable", True)  # CuPy has no such flag
+
+
 # ------------------------------------------------------------------------------------------
 # Devices
 # ------------------------------------------------------------------------------------------

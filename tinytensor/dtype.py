@@ -85,8 +85,6 @@ def to_numpy_dtype(dtype: Any) -> np.dtype:
     """The NumPy dtype of a DType, a NumPy dtype or type, or Python's bool, int and float."""
     if isinstance(dtype, DType):
         return dtype.dtype
-    if dtype is float:
-        return _default.dtype
     try:
         return from_numpy_dtype(np.dtype(dtype)).dtype
     except TypeError:

@@ -53,7 +53,7 @@ class Methods(Variable):
 
     # The usual cases come first in these, and skip the look at promotion.
 
-    def __add__(self, other: Any) -> Any:
+    def __add__(self: Any, other: Any) -> Any:
         if isinstance(other, Methods) and self.array.dtype is other.array.dtype:
             return Add.apply(self, other)
         if (type(other) is float or type(other) is int) and self.array.dtype.kind == "f":
@@ -62,7 +62,7 @@ class Methods(Variable):
 
     __radd__ = __add__
 
-    def __sub__(self, other: Any) -> Any:
+    def __sub__(self: Any, other: Any) -> Any:
         if self.array.dtype.kind == "f":
             if isinstance(other, Methods) and self.array.dtype is other.array.dtype:
                 return Sub.apply(self, other)
@@ -70,7 +70,7 @@ class Methods(Variable):
                 return Sub.apply(self, other)
         return ops.sub(self, other) if is_operand(other) else NotImplemented
 
-    def __mul__(self, other: Any) -> Any:
+    def __mul__(self: Any, other: Any) -> Any:
         if isinstance(other, Methods) and self.array.dtype is other.array.dtype:
             return Mul.apply(self, other)
         if (type(other) is float or type(other) is int) and self.array.dtype.kind == "f":
@@ -79,7 +79,7 @@ class Methods(Variable):
 
     __rmul__ = __mul__
 
-    def __truediv__(self, other: Any) -> Any:
+    def __truediv__(self: Any, other: Any) -> Any:
         if self.array.dtype.kind == "f":
             if isinstance(other, Methods) and self.array.dtype is other.array.dtype:
                 return Div.apply(self, other)
@@ -87,17 +87,17 @@ class Methods(Variable):
                 return Div.apply(self, other)
         return ops.div(self, other) if is_operand(other) else NotImplemented
 
-    def __rsub__(self, other: Any) -> Any:
+    def __rsub__(self: Any, other: Any) -> Any:
         if (type(other) is float or type(other) is int) and self.array.dtype.kind == "f":
             return Sub.apply(other, self)
         return ops.sub(other, self) if is_operand(other) else NotImplemented
 
-    def __rtruediv__(self, other: Any) -> Any:
+    def __rtruediv__(self: Any, other: Any) -> Any:
         if (type(other) is float or type(other) is int) and self.array.dtype.kind == "f":
             return Div.apply(other, self)
         return ops.div(other, self) if is_operand(other) else NotImplemented
 
-    def __pow__(self, other: Any) -> Any:
+    def __pow__(self: Any, other: Any) -> Any:
         if (type(other) is float or type(other) is int) and self.array.dtype.kind == "f":
             return PowScalar.apply(self, other)
         return ops.pow(self, other) if is_operand(other) else NotImplemented
@@ -213,6 +213,7 @@ class Methods(Variable):
     ge, ge_, __ge__ = ops.ge, in_place(ops.ge), operator(ops.ge)
     __hash__ = Variable.__hash__  # Python drops it from a class that defines __eq__
     not_equal, less, less_equal, greater, greater_equal = ne, lt, le, gt, ge
+    not_equal_, less_, less_equal_, greater_, greater_equal_ = ne_, lt_, le_, gt_, ge_
     equal = ops.equal
     allclose = ops.allclose
     isclose = ops.isclose
@@ -231,9 +232,10 @@ class Methods(Variable):
     bitwise_left_shift_ = in_place(ops.bitwise_left_shift)
     bitwise_right_shift = ops.bitwise_right_shift
     bitwise_right_shift_ = in_place(ops.bitwise_right_shift)
-    __and__, __rand__, __iand__ = operator(ops.bitwise_and), reflected(ops.bitwise_and), bitwise_and_
-    __or__, __ror__, __ior__ = operator(ops.bitwise_or), reflected(ops.bitwise_or), bitwise_or_
-    __xor__, __rxor__, __ixor__ = operator(ops.bitwise_xor), reflected(ops.bitwise_xor), bitwise_xor_
+    __and__, __rand__ = operator(ops.bitwise_and), reflected(ops.bitwise_and)
+    __or__, __ror__ = operator(ops.bitwise_or), reflected(ops.bitwise_or)
+    __xor__, __rxor__ = operator(ops.bitwise_xor), reflected(ops.bitwise_xor)
+    __iand__, __ior__, __ixor__ = bitwise_and_, bitwise_or_, bitwise_xor_
     __invert__ = ops.bitwise_not
     __lshift__, __rlshift__ = operator(ops.bitwise_left_shift), reflected(ops.bitwise_left_shift)
     __rshift__, __rrshift__ = operator(ops.bitwise_right_shift), reflected(ops.bitwise_right_shift)
@@ -426,6 +428,8 @@ class Methods(Variable):
         return ops.matmul(other, self)
 
     # ---- softmax
+    softmax = ops.softmax
+    log_softmax = ops.log_softmax
 
     # ---- random
     normal_ = random.normal_

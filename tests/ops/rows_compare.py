@@ -15,7 +15,9 @@ ROWS = [
     *[Row(name, T(2, 3), T(3), order=0) for name in ALIASES],
     *[Row(name, ODD, order=0, empty=True) for name in ["isnan", "isinf", "isfinite"]],
     *[Row(name, I(3), order=0, scalar=True) for name in ["isnan", "isinf", "isfinite"]],
-    Row("isclose", V([1.0, 1.0, NAN, INF, INF, 0.0]), V([1.0, 1.00001, NAN, INF, 1, 1e-9]), order=0),
+    Row(
+        "isclose", V([1.0, 1.0, NAN, INF, INF, 0.0]), V([1.0, 1.00001, NAN, INF, 1, 1e-9]), order=0
+    ),
     Row("isclose", V([1.0, NAN]), V([1.1, NAN]), 0.2, 0.0, True, order=0),
     Row("isclose", V([1.0, -1.0, NAN]), V([1.1, -1.3, 1.0]), rtol=0, atol=0.2, order=0),
     Row("isclose", V([1, 100]), V([2, 101]), rtol=0.1, order=0),

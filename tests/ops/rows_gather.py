@@ -42,22 +42,28 @@ GATHER = [
 
 SCATTER = [
     Row("scatter", T(3, 4), 1, DISTINCT, T(2, 3)),
-    Row("scatter", T(4, 3), 0, DISTINCT, T(2, 3), label="distinct columns"),
-    Row("scatter", T(3, 4), -1, DISTINCT, T(3, 4)),
+    Row("scatter", T(4, 3), 0, V([[0, 2, 1], [3, 0, 2]]), T(2, 3)),
+    Row("scatter", T(3, 4), -1, DISTINCT, T(3, 4, grad=False)),
     Row("scatter", T(3, 4), 1, DISTINCT, 1.5),
     Row("scatter", T(3, 4), 1, DISTINCT, value=-2),
     Row("scatter", T(3, 4), 1, I(0, 3), T(0, 3)),
     Row("scatter", T(), 0, V(0), T()),
-    Row("scatter", T(3, 4), 1, PLACES, T(2, 3), reduce="add", order=0),
-    Row("scatter", T(3, 4), 1, PLACES, T(2, 3), reduce="multiply", order=0),
-    Row("scatter", T(3, 4), 1, PLACES, 3.0, reduce="add", order=0),
+    Row("scatter", T(3, 4, grad=False), 1, PLACES, 3.0, reduce="add", order=0),
+    Row("scatter", T(3, 4, grad=False), 1, PLACES, 3.0, reduce="multiply", order=0),
     Row("scatter_add", T(3, 4), 1, PLACES, T(2, 3)),
-    Row("scatter_add", T(3, 4), 0, I(5, 4, high=3), T(6, 4)),
+    Row("scatter_add", T(3, 4), 0, I(5, 4, high=3), T(6, 4, grad=False)),
     Row("scatter_add", T(5), 0, I(8, high=5), T(8)),
     Row("scatter_add", T(), 0, V([0, 0]), T(2)),
     *[
-        Row("scatter_reduce", T(3, 4, distinct=True), 1, PLACES, T(2, 3, low=2, high=4), reduce,
-            include_self=include_self)  # fmt: skip
+        Row(
+            "scatter_reduce",
+            T(3, 4, low=1, high=3, distinct=True),
+            1,
+            PLACES,
+            T(2, 3),
+            reduce,
+            include_self=include_self,
+        )
         for reduce in ("sum", "prod", "mean", "amax", "amin")
         for include_self in (True, False)
     ],

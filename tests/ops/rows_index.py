@@ -21,7 +21,9 @@ def _short(entry: object) -> str:
         return f"V{entry.values}"
     if isinstance(entry, slice):
         return ":".join("" if n is None else str(n) for n in (entry.start, entry.stop, entry.step))
-    return str(entry) if not isinstance(entry, (T, I, B)) else f"{type(entry).__name__}{entry.shape}"
+    return (
+        str(entry) if not isinstance(entry, (T, I, B)) else f"{type(entry).__name__}{entry.shape}"
+    )
 
 
 ALL = slice(None)
@@ -58,7 +60,6 @@ ROWS = [
     item([0, 1], 1),
     item(V(1), [0, 0]),
     item(V(1), ALL, V(-1)),
-    item([[0, 1], [1, 2]]),
     item(I(5, 2, high=3), x=T(3)),
     item(I(7, high=6), x=T(6, 2)),
     # masks

@@ -29,7 +29,7 @@ ROWS = [
     Row("logcumsumexp", T(2, 3), 1, empty=True),
     Row("logcumsumexp", T(2, 5, 4), dim=-2),
     Row("logcumsumexp", T(), 0),
-    Row("logcumsumexp", T(2, 5, low=-900, high=900), 1, label="large"),
+    Row("logcumsumexp", T(2, 5, low=-95, high=95), 1, label="large"),
     Row("logcumsumexp", V([1.0, -inf, 2.0, -inf]), 0, order=0, label="-inf"),
     Row("logcumsumexp", V([[-inf, -inf], [inf, 1.0], [-inf, 1.0]]), 1, order=0, label="inf"),
     Row("cummax", T(2, 5, distinct=True), 1, empty=True),

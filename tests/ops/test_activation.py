@@ -9,8 +9,13 @@ import pytest
 
 import tinytensor as tt
 
-torch = pytest.importorskip("torch")
-F = torch.nn.functional
+try:
+    import torch
+except ImportError:
+    torch = None  # type: ignore[assignment]
+
+needs_torch = pytest.mark.skipif(torch is None, reason="PyTorch is not installed")
+F = torch and torch.nn.functional
 
 INF, NAN = math.inf, math.nan
 EXTREMES = [-INF, -1e4, -100.0, -20.5, -1.0, -0.0, 0.0, 1.0, 20.0, 20.5, 100.0, 1e4, INF, NAN]
@@ -45,11 +50,12 @@ def value_and_slopes(library, function, values, dtype, order, **kwargs):
 def assert_like_torch(name, kwargs, values, dtype, rtol, order=1):
     ours = value_and_slopes(tt, getattr(tt, name), values, dtype, order, **kwargs)
     theirs = value_and_slopes(torch, getattr(F, name), values, dtype, order, **kwargs)
-    for a, b, what in zip(ours, theirs, ("value", "gradient", "second gradient")):
+    for a, b, what in zip(ours, theirs, ("value", "gradient", "second gradient"), strict=False):
         assert a.dtype == b.dtype
         np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * 1e-2, err_msg=f"{name}: {what}")
 
 
+@needs_torch
 @pytest.mark.parametrize("name, kwargs", SMOOTH + STRAIGHT)
 @pytest.mark.parametrize("dtype, rtol", [("float64", 1e-7), ("float32", 1e-5)])
 def test_extreme_values_like_pytorch(name: str, kwargs: dict, dtype: str, rtol: float) -> None:
@@ -59,6 +65,7 @@ def test_extreme_values_like_pytorch(name: str, kwargs: dict, dtype: str, rtol: 
     assert_like_torch(name, kwargs, values, dtype, rtol)
 
 
+@needs_torch
 @pytest.mark.parametrize("name, kwargs", SMOOTH + STRAIGHT)
 def test_corners_like_pytorch_to_second_order(name: str, kwargs: dict) -> None:
     order = 1 if name == "hardsigmoid" else 2  # PyTorch's has no second order
@@ -71,6 +78,7 @@ def test_second_order_is_finite_at_huge_values(name: str, kwargs: dict) -> None:
     np.testing.assert_allclose(found[2], 0, atol=1e-6)
 
 
+@needs_torch
 @pytest.mark.parametrize("name, kwargs", STRAIGHT)
 def test_an_infinite_gradient_is_stopped_where_the_slope_is_0(name: str, kwargs: dict) -> None:
     grads = []
@@ -81,13 +89,14 @@ def test_an_infinite_gradient_is_stopped_where_the_slope_is_0(name: str, kwargs:
     np.testing.assert_array_equal(*grads)
 
 
+@needs_torch
 @pytest.mark.parametrize("name, kwargs", SMOOTH + STRAIGHT)
 def test_float16_like_pytorch(name: str, kwargs: dict) -> None:
     values = [-300.0, -12.0, -3.0, -0.3, 0.0, 0.3, 3.0, 12.0, 300.0]
     # One unit in the last place of float16, and what lies below its smallest normal number.
     ours = value_and_slopes(tt, getattr(tt, name), values, "float16", 1, **kwargs)
     theirs = value_and_slopes(torch, getattr(F, name), values, "float16", 1, **kwargs)
-    for a, b in zip(ours, theirs):
+    for a, b in zip(ours, theirs, strict=True):
         assert a.dtype == np.float16
         np.testing.assert_allclose(a, b, rtol=2e-3, atol=1e-4, err_msg=name)
 
@@ -105,13 +114,31 @@ def test_integers_become_floats(name: str, kwargs: dict) -> None:
     np.testing.assert_array_equal(y.numpy(), expected.numpy())
 
 
+@needs_torch
 @pytest.mark.parametrize(
-    "name, args", [("relu", ()), ("relu6", ()), ("hardtanh", (-1.5, 2.5)), ("threshold", (0.5, 2.5))]
+    "name, args",
+    [("relu", ()), ("relu6", ()), ("hardtanh", (-1.5, 2.5)), ("threshold", (0.5, 2.5))],
 )
 def test_integers_stay_integers_like_pytorch(name: str, args: tuple) -> None:
     ours = getattr(tt, name)(tt.tensor([-3, 0, 1, 9]), *args)
     theirs = getattr(F, name)(torch.tensor([-3, 0, 1, 9]), *args)
     assert ours.dtype == tt.int64 and ours.tolist() == theirs.tolist()
+
+
+NUMBERS = [
+    ("leaky_relu", {"negative_slope": 0.2}), ("elu", {"alpha": 2.0}), ("celu", {"alpha": 2.0}),
+    ("softplus", {"beta": 2.0, "threshold": 5.0}), ("hardtanh", {"min_val": -2.0, "max_val": 1.0}),
+    ("threshold", {"threshold": 0.1, "value": 3.0}), ("hardshrink", {"lambd": 0.1}),
+    ("softshrink", {"lambd": 0.1}), ("logit", {"eps": 0.1}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, kwargs", NUMBERS)
+def test_a_numpy_number_as_an_argument_does_not_widen(name: str, kwargs: dict) -> None:
+    x = tt.tensor([-1.5, 0.3, 0.7], requires_grad=True)
+    y = getattr(tt, name)(x, **{k: np.float64(v) for k, v in kwargs.items()})
+    y.backward(tt.ones(3))
+    assert y.dtype == x.grad.dtype == tt.float32
 
 
 # ------------------------------------------------------------------------------------------
@@ -153,6 +180,7 @@ def test_relu_as_a_method_in_place() -> None:
 # ------------------------------------------------------------------------------------------
 
 ERRORS = [
+    (lambda: tt.gelu(1.0), TypeError, "gelu: got a float, expected a tensor"),
     (lambda: tt.gelu(tt.ones(2), approximate="x"), RuntimeError, "gelu: got approximate='x', exp"),
     (lambda: tt.celu(tt.ones(2), alpha=0.0), RuntimeError, "celu: got alpha=0, expected"),
     (lambda: tt.hardtanh(tt.ones(2), 1.0, -1.0), ValueError, "hardtanh: min_val 1.0 is greater"),

@@ -33,20 +33,20 @@ def explain_forward(op: Any, args: tuple, error: Exception) -> Exception:
     return error
 
 
-def explain_backward(node: Any, error: Exception) -> Exception:
-    """An error from a backward rule, with the forward line that made the node."""
+def explain_backward(node: Any, error: Exception) -> None:
+    """Add to an error from a backward rule the forward line that made the node."""
     where = describe_site(node)
     message = str(error.args[0]) if error.args else ""
     if where and where not in message:
         prefix = "" if message.startswith(node.name_) else f"backward of {node.name_}: "
         error.args = (f"{prefix}{message}{where}", *error.args[1:])
-    return error
 
 
 def changed_value(node: Any, i: int) -> GradientError:
     """The error for the i-th saved value, which was written over."""
     place, _ = node._plan[i]
     value, counter, expected = node._saved[i]
+    counter = node if counter is None else counter
     names = type(node).forward.__code__.co_varnames
     what = "its output" if place == -1 else f"its input '{names[1 + place]}'"
     return GradientError(

@@ -23,16 +23,28 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
-from ..backend import xp
+import numpy as np
+
+from ..backend import is_array, xp
 from ..errors import GradientError
 from . import anomaly
 from .inplace import finish_write
 from .mode import no_grad, state
 from .op import Op, Output, _next_order
 from .site import call_site, describe_site
-from .variable import Variable, count_write, counter_apart, counter_of, edge_of, refresh, unwrap, wrap
+from .variable import (
+    Variable,
+    count_write,
+    counter_apart,
+    counter_of,
+    edge_of,
+    refresh,
+    unwrap,
+    wrap,
+)
 
 
 class FunctionNode(Op):
@@ -153,7 +165,8 @@ class FunctionNode(Op):
 
     def _save_tensors(self, args: tuple, outputs: tuple) -> None:
         """Turn what save_for_backward was given into arrays, versions and places."""
-        saved, places = [], []
+        saved: list[tuple] = []
+        places = []
         for tensor in self._to_save:
             place = ("constant", 0)
             if tensor is None:
@@ -188,22 +201,186 @@ class FunctionNode(Op):
 
     def _record(self, args: tuple, outputs: tuple) -> tuple:
         """Put the outputs of forward into the graph; returns them, or aliases of them."""
-        recorded = self._tracked != 0 and state.mode.grad
+        recorded = state.mode.grad and any(self.needs_input_grad)
         self._check_dirty(args, outputs, recorded)
-        results = []
+        results: list[Any] = []
         for out in outputs:
-            dirty = _position(out, self._dirty) >= 0
-            if isinstance(out, Variable) and not dirty:
-                known = _position(out, args) >= 0 or _position(out, tuple(results)) >= 0
+            if isinstance(out, Variable) and _position(out, self._dirty) < 0:
+                known = _position(out, args) >= 0 or _position(out, results) >= 0
                 if known or out._tracked or out._view is not None:
                     out = out.detach()  # the same memory, as a tensor of its own
-            elif dirty and not recorded:
-                count_write(out)
             results.append(out)
         if not recorded:
+            for tensor in self._dirty:
+                count_write(tensor)
             return tuple(results)
 
         self._order = _next_order()
-        tensors = [out if isinstance(out, Variable) else None for out in outputs]
-        self._shape = [t and t.array.shape for t in tensors] if False else None
+        arrays = [out.array if isinstance(out, Variable) else None for out in outputs]
+        shapes = [None if a is None else a.shape for a in arrays]
+        dtypes = [None if a is None else a.dtype for a in arrays]
+        several = len(outputs) > 1
+        self._shape, self._dtype = (shapes, dtypes) if several else (shapes[0], dtypes[0])
+        self._tracked_outputs = frozenset(
+            i
+            for i, (array, out) in enumerate(zip(arrays, outputs))
+            if array is not None and array.dtype.kind == "f" and _position(out, self._constant) < 0
+        )
+        for i in self._tracked_outputs:
+            place = wrap(arrays[i])
+            place._tracked, place._node = True, Output(self, i, arrays[i]) if several else self
+            if _position(results[i], self._dirty) >= 0:
+                finish_write(results[i], place)
+            else:
+                results[i]._tracked, results[i]._node = True, place._node
+        self._save_tensors(args, outputs)
         return tuple(results)
+
+    def _check_dirty(self, args: tuple, outputs: tuple, recorded: bool) -> None:
+        for tensor in self._dirty:
+            if _position(tensor, args) < 0 or _position(tensor, outputs) < 0:
+                raise RuntimeError(
+                    f"{self.name_}: mark_dirty got a tensor of shape {tuple(tensor._shape)} that "
+                    "is not both an input and an output, expected inputs that forward returns"
+                )
+            if recorded and tensor._tracked and tensor._node is None:
+                raise RuntimeError(
+                    f"{self.name_}: a leaf tensor of shape {tuple(tensor._shape)} that requires "
+                    "grad is being used in an in-place operation; clone() it first"
+                )
+
+
+class Function:
+    """Base class of ops written by users: static `forward(ctx, …)` and `backward(ctx, …)`.
+
+    forward runs on tensors and is not recorded. It returns a tensor, or a tuple that may also hold
+    other values. backward gets one gradient for each output, and returns one for each argument of
+    forward, None for those that are not tensors. Alternatively, `forward(…)` has no ctx and
+    `setup_context(ctx, inputs, output)` is called after it.
+    """
+
+    _node: type[FunctionNode] = FunctionNode
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        members = {"function": cls, "name_": cls.__name__, "__module__": cls.__module__}
+        cls._node = type(cls.__name__, (FunctionNode,), members)
+
+    def __call__(self, *args: Any) -> Any:
+        name = type(self).__name__
+        raise RuntimeError(f"{name}: call {name}.apply(…), with static forward and backward")
+
+    @staticmethod
+    def forward(*args: Any) -> Any:
+        raise NotImplementedError("Function: forward is not written")
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
+        raise NotImplementedError("Function: setup_context is not written")
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        raise NotImplementedError("Function: backward is not written")
+
+    @classmethod
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
+        """Run forward, and record it if a tensor among the arguments requires grad."""
+        separate = cls.setup_context is not Function.setup_context
+        if separate:
+            bound = inspect.signature(cls.forward).bind(*args, **kwargs)
+            bound.apply_defaults()
+            args, kwargs = bound.args, bound.kwargs
+        if kwargs:
+            names = ", ".join(kwargs)
+            raise TypeError(f"{cls.__name__}: apply takes no keyword arguments, got {names}")
+        node = _new_node(cls._node, args)
+        with no_grad():
+            if separate:
+                output = cls.forward(*args)
+                cls.setup_context(node, args, output)
+            else:
+                output = cls.forward(node, *args)
+        outputs = output if isinstance(output, tuple) else (output,)
+        results = node._record(args, outputs)
+        if state.mode.anomaly:
+            for result in results:
+                anomaly.check_forward(cls._node, args, result)
+        return results if isinstance(output, tuple) else results[0]
+
+
+def _new_node(cls: type[FunctionNode], args: tuple) -> FunctionNode:
+    """A node with the edges of `args`, before forward has run."""
+    node = object.__new__(cls)
+    edges = []
+    for arg in args:
+        if isinstance(arg, Variable):
+            if arg._view is not None:
+                refresh(arg)
+            edges.append(edge_of(arg))
+        else:
+            edges.append(None)
+    node._edges = edges
+    node._tracked = sum(1 << i for i, edge in enumerate(edges) if edge is not None)
+    node._tensor_inputs = frozenset(i for i, a in enumerate(args) if isinstance(a, Variable))
+    node._hooks = node._kept = None
+    node._writes = 0
+    node._saved = []
+    node.scope = state.mode.scope
+    node._code, node._instruction = call_site(sys._getframe(2))
+    return node
+
+
+def _position(tensor: Any, values: Any) -> int:
+    """Where `tensor` itself is among values; -1 if nowhere (== compares elements)."""
+    return next((i for i, value in enumerate(values) if value is tensor), -1)
+
+
+def _as_tensor(gradient: Any) -> Any:
+    """A raw gradient as a tensor; NumPy's 0-d results are scalars."""
+    return wrap(gradient if is_array(gradient) else np.asarray(gradient))
+
+
+# ------------------------------------------------------------------------------------------
+# Backward rules that are not differentiable themselves
+# ------------------------------------------------------------------------------------------
+
+
+class OnceDifferentiable(Op):
+    """y = x; backward refuses: x came from a rule that cannot be differentiated."""
+
+    def forward(self, x: Any, name: str) -> Any:
+        self.owner = name
+        return x
+
+    def backward(self, g: Any) -> Any:
+        raise GradientError(
+            f"{self.owner}: trying to differentiate twice a function that was marked with "
+            "@once_differentiable"
+        )
+
+
+def once_differentiable(backward: Callable) -> Callable:
+    """Decorates a `backward` that is not written with differentiable ops.
+
+    With create_graph its results are marked, and differentiating them raises.
+    """
+
+    @functools.wraps(backward)
+    def rule(ctx: Any, *grads: Any) -> Any:
+        with no_grad():
+            results = backward(ctx, *grads)
+        if not state.mode.grad:
+            return results
+        if isinstance(results, tuple):
+            return tuple(_refusing(result, ctx) for result in results)
+        return _refusing(results, ctx)
+
+    return rule
+
+
+def _refusing(result: Any, ctx: FunctionNode) -> Any:
+    if not isinstance(result, Variable) or result.array.dtype.kind != "f":
+        return result
+    constant = wrap(result.array)
+    constant._tracked = True  # else nothing would be recorded
+    return OnceDifferentiable.apply(constant, ctx.name_)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from ..backend import _modules
+from ..backend import _modules, is_writable
 from .variable import RETAIN, Variable, own_copy, unwrap, wrap
 
 _next_id = itertools.count().__next__
@@ -107,7 +108,7 @@ def _check_replacement(hook: Any, new: Any, old: Any) -> None:
 def _writable(gradient: Any) -> Any:
     """A gradient as an array (NumPy's 0-d results are scalars) that a hook may write to."""
     array = gradient if type(gradient) in _modules else np.asarray(gradient)
-    return array if array.flags.writeable else array.copy()
+    return array if is_writable(array) else array.copy()
 
 
 # ------------------------------------------------------------------------------------------

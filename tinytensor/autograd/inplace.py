@@ -1,20 +1,22 @@
 """Writing into a tensor: when it is refused, when it is recorded, and what views see of it.
 
 A write bumps the version that all views of the storage share, so that a rule that saved an older
-value refuses to run. A recorded write gives the tensor a new node; if the tensor is a view, its base
-gets one too (`ViewWrite`), and the storage's other views are made again when next used (`refresh`).
+value refuses to run. A recorded write gives the tensor a new node; if the tensor is a view, its
+base gets one too (`ViewWrite`), and the storage's other views are made again when next used
+(`refresh`).
 """
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
-from ..backend import Array, is_array
+from ..backend import Array, is_writable
 from ..dtype import can_cast
 from ..errors import ShapeError
 from .mode import enable_grad, state
 from .op import Op
-from .variable import Variable, count_write, refresh, take_place, unwrap, wrap
+from .variable import Variable, count_write, own_copy, refresh, take_place, unwrap, wrap
 
 
 class ViewWrite(Op):
@@ -31,7 +33,8 @@ class ViewWrite(Op):
     def backward(self, g: Any) -> Any:
         rest = None
         if self.needs(0):
-            rest = g.clone() if isinstance(g, Variable) else g.copy()
+            # Row-major: of other memory, a reshape would be a copy instead of a view.
+            rest = g.clone().contiguous() if isinstance(g, Variable) else own_copy(g)
             part = self.op.apply(rest, *self.args)
             part[...] = 0
         return rest, self.op.apply(g, *self.args)
@@ -43,6 +46,8 @@ class IndexWrite(Op):
     Writes into x itself.
     """
 
+    name_ = "setitem"
+
     def forward(self, x: Array, value: Any, index: Any) -> Array:
         self.index = index
         x[index] = value
@@ -51,7 +56,7 @@ class IndexWrite(Op):
     def backward(self, g: Any) -> Any:
         rest = None
         if self.needs(0):
-            rest = g.clone() if isinstance(g, Variable) else g.copy()
+            rest = g.clone() if isinstance(g, Variable) else own_copy(g)
             rest[self.index] = 0
         return rest, g[self.index] if self.needs(1) else None
 
@@ -59,25 +64,31 @@ class IndexWrite(Op):
 def check_writable(target: Variable, name: str, sources: tuple = ()) -> bool:
     """Refuse a write that autograd forbids; return whether the write must be recorded."""
     refresh(target)
-    if not target.array.flags.writeable:
+    if not is_writable(target.array):
         raise RuntimeError(
             f"{name}: the tensor of shape {tuple(target._shape)} is read-only or expanded "
             "(several elements share memory); clone() it before writing"
         )
-    tracked = target._tracked or any(isinstance(s, Variable) and s._tracked for s in sources)
-    if not (tracked and state.mode.grad):
+    if not state.mode.grad:
         return False
-    base: Variable | None = target
+    tracked = target._tracked or any(isinstance(s, Variable) and s._tracked for s in sources)
+    base: Variable = target
     what = "a leaf"
-    while base is not None:
+    while True:
         if base._tracked and base._node is None:
             raise RuntimeError(
                 f"{name}: {what} tensor of shape {tuple(base._shape)} that requires grad is being "
                 "used in an in-place operation; write under no_grad(), or into a clone()"
             )
-        base = base._view.base if base._view is not None else None
+        if base._view is None:
+            return tracked
+        if not base._view.live and (tracked or base._view.base._tracked):
+            raise RuntimeError(
+                f"{name}: a view of shape {tuple(base._shape)} that was made under no_grad() is "
+                "being written to outside of it; make the view outside too, or write inside"
+            )
+        base = base._view.base
         what = "a view of a leaf"
-    return True
 
 
 def write(target: Any, function: Callable, *args: Any, **kwargs: Any) -> Any:

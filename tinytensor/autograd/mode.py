@@ -6,8 +6,9 @@ Every change is a context manager that restores what it found in `finally`.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from contextlib import ContextDecorator, contextmanager
-from typing import Any, Iterator
+from typing import Any
 
 
 class Mode:
@@ -127,18 +128,21 @@ class _Switch(_Setting):
     def __init__(self, **fields: Any):
         self.fields = fields
         self._before = {name: getattr(state.mode, name) for name in fields}
-        self._set(fields)
-
-    def _set(self, fields: dict) -> None:
         for name, value in fields.items():
             setattr(state.mode, name, value)
 
+    def _undo(self) -> None:
+        """Take back what the call itself did; once, as it turns out to be a block or decorator."""
+        for name, value in self._before.items():
+            setattr(state.mode, name, value)
+        self._before = {}
+
     def __enter__(self) -> _Setting:
-        self._set(self._before)  # so that leaving restores what was there before the call
+        self._undo()
         return super().__enter__()
 
     def __call__(self, function: Any) -> Any:
-        self._set(self._before)  # a decorator changes nothing until the function runs
+        self._undo()
         return super().__call__(function)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from .hooks import NodeHooks, RemovableHandle
 from .variable import Variable
@@ -13,6 +14,9 @@ class Node:
     """A place in the graph; `Op` adds forward and backward."""
 
     __slots__ = ("_edges", "_hooks")
+
+    _edges: Any  # for each argument: the Op that made it, the leaf that it is, or None
+    _hooks: dict | None
 
     name_ = "node"  # the name in error messages
 

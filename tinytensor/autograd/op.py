@@ -17,9 +17,9 @@ runs on raw arrays, or on tensors when the gradient itself is to be differentiat
 
     y = Tanh.apply(x)
 
-`saves` declares which values reach backward: names of forward's arguments, "out", or attributes that
-forward sets (constants such as masks and indices). As a dict {value: inputs}, a value is saved only
-when one of those inputs needs a gradient: `{"a": "b", "b": "a"}` for a·b. Plain attributes
+`saves` declares which values reach backward: names of forward's arguments, "out", or attributes
+that forward sets (constants such as masks and indices). As a dict {value: inputs}, a value is saved
+only when one of those inputs needs a gradient: `{"a": "b", "b": "a"}` for a·b. Plain attributes
 (`self.dim = dim`) carry numbers and shapes.
 
 `backward` returns one gradient for each argument of forward (a single value if there is one; None
@@ -31,7 +31,8 @@ from __future__ import annotations
 
 import itertools
 import sys
-from typing import Any, Callable, Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 
@@ -83,8 +84,19 @@ class _Constant:
 class Op(Node):
     """A differentiable operation; see the module's text for how to write one."""
 
-    __slots__ = ("_order", "_tracked", "_shape", "_dtype", "_saved", "_kept",
-                 "_writes", "_code", "_instruction", "scope", "__dict__", "__weakref__")  # fmt: skip
+    __slots__ = ("_order", "_tracked", "_shape", "_dtype", "_saved", "_kept", "_writes",
+                 "_code", "_instruction", "scope", "__dict__", "__weakref__")  # fmt: skip
+
+    _order: int  # when it was made, by a counter
+    _tracked: int  # bit i: argument i needs a gradient
+    _shape: Any  # of the output; one for each if there are several
+    _dtype: Any
+    _saved: Any  # [(value, counter, version), …]; None once freed
+    _kept: Any  # {helper: value}; see keep
+    _writes: int  # how often the output's storage was written to
+    _code: Any  # with _instruction, where the op was called; see site.py
+    _instruction: int
+    scope: str  # path of the module that it was called in
 
     saves: Any = ()
     view = False  # whether the output may share memory with the first argument
@@ -92,6 +104,7 @@ class Op(Node):
     name_ = "op"  # the name in error messages: snake_case of the class name
     twin: Any = None  # see variable.Counter
     _plan: tuple = ()
+    _attributes: tuple = ()
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -158,7 +171,7 @@ class Op(Node):
         elif not any_tensor:
             return out
 
-        tensor = _new(registry.tensor)
+        tensor: Any = _new(registry.tensor)
         tensor.array = out
         tensor._grad = tensor._view = tensor._hooks = None
         tensor._writes = 0
@@ -198,7 +211,7 @@ class Op(Node):
         The counter of the op's own output is the op itself, written as None: a node that held
         itself would be freed by the garbage collector only.
         """
-        saved = []
+        saved: list[tuple] = []
         for place, needed_by in self._plan:
             if not needed_by & self._tracked:
                 saved.append((None, _Constant, 0))
@@ -228,7 +241,7 @@ class Op(Node):
                 f"{self.name_}: backward a second time, but the values it saved are freed; "
                 f"give the first backward retain_graph=True{describe_site(self)}"
             )
-        values = []
+        values: list[Any] = []
         for value, counter, version in self._saved:
             if (self if counter is None else counter)._writes != version:
                 raise anomaly.changed_value(self, len(values))
@@ -326,6 +339,8 @@ def _wrap_outputs(node: Op, outs: Iterable, args: tuple, edges: list) -> tuple:
 
 
 def _shares_memory(out: Any, source: Any) -> bool:
-    if source.flags.c_contiguous and out.size:
+    if not out.size:
+        return True  # without elements there is nothing that could differ
+    if source.flags.c_contiguous:
         return out is source or out.base is not None
     return _modules[type(out)].may_share_memory(out, source)

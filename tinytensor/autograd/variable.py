@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..backend import Array, xp
 from .mode import enable_grad, state
@@ -39,6 +39,11 @@ class Variable:
     _writes: int
     _view: View | None
     _hooks: dict | None
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """What Tensor adds."""
 
     # A tracked leaf stands at the end of an edge, where otherwise an Op does. It comes before
     # every op and has no edges of its own.
@@ -84,7 +89,7 @@ registry = _Registry()
 
 def wrap(array: Array) -> Any:
     """A fresh untracked tensor around a raw array."""
-    tensor = _new(registry.tensor)
+    tensor: Any = _new(registry.tensor)
     tensor.array = array
     tensor._grad = None
     tensor._tracked = False

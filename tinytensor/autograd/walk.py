@@ -7,8 +7,9 @@ its rule has run, its gradient when it has been passed on.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from operator import attrgetter
-from typing import Any, Iterator, NamedTuple, Sequence
+from typing import Any, NamedTuple
 
 from ..backend import _modules
 from ..errors import GradientError
@@ -137,12 +138,11 @@ def walk(
             continue
 
         try:
-            if type(g) is list:
-                results = node.backward(*node.fill_missing(g))
-            else:
-                results = node.backward(g)
+            several = type(g) is list
+            results = node.backward(*node.fill_missing(g)) if several else node.backward(g)
         except Exception as error:
-            raise anomaly.explain_backward(node, error)
+            anomaly.explain_backward(node, error)
+            raise
         if not retain_graph:
             node._saved = node._kept = None  # frees their memory now
         if type(results) is not tuple:
@@ -150,7 +150,7 @@ def walk(
         if check_values:
             anomaly.check_backward(node, g, results)
 
-        steps = [] if trace else None
+        steps: list | None = [] if trace else None
         for edge, value in zip(node._edges, results):
             if edge is None or value is None:
                 continue

@@ -72,9 +72,9 @@ def add_at_index(shape: tuple, index: tuple, values: Array) -> Array:
         front = range(axes[0], axes[0] + rank)
         values = library.moveaxis(values, tuple(front), tuple(range(rank)))
     sizes = [shape[axis] for axis in axes]
-    rows = arrays[0] * 0
+    rows = library.zeros(arrays[0].shape, dtype=np.int64)  # an int8 index has no room for these
     for array, size in zip(arrays, sizes, strict=True):
-        rows = rows * size + library.where(array < 0, array + size, array)
+        rows = rows * size + library.where(array < 0, array.astype(np.int64) + size, array)
     rest = [shape[axis] for axis in others]
     # (indexed …, others …) as (row, others …), so that repeated rows are repeated numbers
     total = library.zeros([math.prod(sizes), *rest], dtype=values.dtype)

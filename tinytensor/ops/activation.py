@@ -1,7 +1,7 @@
 """Smooth activations: gelu, silu, mish, softplus, logsigmoid, the elu family, softsign, glu.
 
-Those with corners (relu and its kin) are in rectifier.py; sigmoid and tanh are functions like others
-(pointwise.py, trigonometry.py).
+Those with corners (relu and its kin) are in rectifier.py; sigmoid and tanh, as functions like
+others, in pointwise.py and trigonometry.py.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from ..autograd.inplace import write
 from ..autograd.op import Op
 from ..backend import Array, xp
 from ..errors import ShapeError
-from . import join
 from .clamp import where
 from .dims import normalize_dim
 from .erf import erf
+from .join import cat
 from .pointwise import apply_wide, exp, sigmoid
 from .promote import as_float
 from .trigonometry import tanh
@@ -197,8 +197,9 @@ class Elu(Op):
     def forward(self, x: Array, alpha: float, scale: float, rate: float) -> Array:
         self.alpha, self.scale, self.rate = alpha, scale, rate
         library = xp(x)
+        # One of the two terms is 0.
         negative = library.expm1(library.minimum(x, 0) * rate) * (alpha * scale)
-        return library.where(x > 0, x if scale == 1 else x * scale, negative)
+        return library.maximum(x, 0) * scale + negative
 
     def backward(self, g: Any) -> Any:
         (x,) = self.saved
@@ -213,7 +214,7 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
 
     threshold: where beta·x is above it, the result is x, which it then equals to many digits.
     """
-    return apply_wide(Softplus, input, beta, threshold)
+    return apply_wide(Softplus, input, float(beta), float(threshold))
 
 
 def logsigmoid(input: Tensor) -> Tensor:
@@ -223,7 +224,9 @@ def logsigmoid(input: Tensor) -> Tensor:
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x for x > 0, else alpha·(exp(x) − 1), elementwise."""
-    return write(input, elu, alpha) if inplace else apply_wide(Elu, input, alpha, 1.0, 1.0)
+    if inplace:
+        return write(input, elu, alpha)
+    return apply_wide(Elu, input, float(alpha), 1.0, 1.0)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -239,7 +242,9 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x for x > 0, else alpha·(exp(x/alpha) − 1), elementwise: an elu without a corner."""
     if alpha == 0:
         raise RuntimeError("celu: got alpha=0, expected another number, as x is divided by it")
-    return write(input, celu, alpha) if inplace else apply_wide(Elu, input, alpha, 1.0, 1 / alpha)
+    if inplace:
+        return write(input, celu, alpha)
+    return apply_wide(Elu, input, float(alpha), 1.0, 1 / float(alpha))
 
 
 def softsign(input: Tensor) -> Tensor:
@@ -282,7 +287,7 @@ class Glu(Op):
         (x,) = self.saved
         s = self.recall(glu_gate, x, self.dim)
         ga = g * s
-        return join.cat([ga, ga * _half(x, self.dim, 0) * (1 - s)], self.dim)
+        return cat([ga, ga * _half(x, self.dim, 0) * (1 - s)], self.dim)
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:

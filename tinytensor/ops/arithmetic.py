@@ -14,8 +14,7 @@ from .promote import cast, common_dtype, library_of, promote, promote_float, zer
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
-
-    Operand = Tensor | float
+    from .promote import Operand
 
 
 # ------------------------------------------------------------------------------------------

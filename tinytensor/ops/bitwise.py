@@ -11,8 +11,7 @@ from .promote import common_dtype, promote_to
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
-
-    Operand = Tensor | int
+    from .promote import Operand
 
 
 class Bitwise(Op):

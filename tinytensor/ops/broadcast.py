@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,8 @@ class Expand(Op):
     view = True
 
     def forward(self, x: Array, shape: tuple) -> Array:
+        if math.prod(shape) == x.size:
+            return x.reshape(shape)  # nothing is repeated: can be written to
         return xp(x).broadcast_to(x, shape)
 
     def backward(self, g: Any) -> Any:
@@ -45,7 +48,7 @@ def _expand(name: str, input: Any, size: tuple[int, ...]) -> Any:
             f"dimension of shape {shape}"
         )
     new = tuple(shape[i - extra] if n == -1 and i >= extra else n for i, n in enumerate(size))
-    fits = all(old in (1, n) for old, n in zip(shape, new[extra:]))
+    fits = all(old in (1, n) for old, n in zip(shape, new[extra:], strict=True))
     if not fits or min(new, default=0) < 0:
         raise ShapeError(
             f"{name}: shape {shape} cannot become {size}, only dimensions of size 1 can be "
@@ -66,6 +69,10 @@ def broadcast_to(input: Tensor, size: Ints) -> Tensor:
 
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that tensors of these shapes broadcast to."""
+    return Size(_common_shape("broadcast_shapes", shapes))
+
+
+def _common_shape(name: str, shapes: Sequence) -> tuple[int, ...]:
     sizes = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
     result = [1] * max(map(len, sizes), default=0)
     for size in sizes:
@@ -74,10 +81,10 @@ def broadcast_shapes(*shapes: Any) -> Size:
                 result[i] = size[i]
             elif size[i] not in (1, result[i]):
                 raise ShapeError(
-                    f"broadcast_shapes: shapes {', '.join(map(str, sizes))} do not broadcast: "
+                    f"{name}: shapes {', '.join(map(str, sizes))} do not broadcast: "
                     f"sizes {result[i]} and {size[i]} at dimension {i}, expected them equal or 1"
                 )
-    return Size(result)
+    return tuple(result)
 
 
 def broadcast_tensors(*tensors: Any) -> tuple:
@@ -85,8 +92,8 @@ def broadcast_tensors(*tensors: Any) -> tuple:
     given: Sequence = tensors
     if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
         given = tensors[0]
-    shape = broadcast_shapes(*(unwrap(t).shape for t in given))
-    return tuple(Expand.apply(t, tuple(shape)) for t in given)
+    shape = _common_shape("broadcast_tensors", [unwrap(t).shape for t in given])
+    return tuple([Expand.apply(t, shape) for t in given])
 
 
 def atleast_1d(*tensors: Any) -> Any:

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, Any
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
-from . import gather
 from .compare import isfinite, isnan
+from .masked import nonzero
 from .promote import check_fits, common_dtype, library_of, promote, promote_to
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
-
-    Operand = Tensor | float
+    from .promote import Operand
 
 
 class Where(Op):
@@ -38,7 +37,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     where(condition) alone gives the indices at which it holds, one tensor for each dimension.
     """
     if input is None and other is None:
-        return gather.nonzero(condition, as_tuple=True)
+        return nonzero(condition, as_tuple=True)
     dtype = getattr(unwrap(condition), "dtype", None)
     if dtype is None:
         raise TypeError(f"where: condition is a {type(condition).__name__}, expected a bool tensor")

@@ -11,8 +11,7 @@ from .promote import library_of, promote
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
-
-    Operand = Tensor | float
+    from .promote import Operand
 
 
 class Question(Op):

@@ -37,20 +37,10 @@ def copy_of(x: Array) -> Array:
 
 
 class Clone(Op):
-    """y = a copy of x;  dx = g"""
+    """y = a copy of x, row-major in memory if asked for;  dx = g"""
 
-    def forward(self, x: Array) -> Array:
-        return copy_of(x)
-
-    def backward(self, g: Any) -> Any:
-        return g
-
-
-class Contiguous(Op):
-    """y = a copy of x, in row-major order in memory;  dx = g"""
-
-    def forward(self, x: Array) -> Array:
-        return x.copy(order="C")
+    def forward(self, x: Array, row_major: bool) -> Array:
+        return x.copy(order="C") if row_major else copy_of(x)
 
     def backward(self, g: Any) -> Any:
         return g
@@ -69,12 +59,12 @@ class ToDevice(Op):
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy, through which gradients flow."""
-    return Clone.apply(input)
+    return Clone.apply(input, False)
 
 
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     """Row-major in memory: the tensor itself if it is so already, otherwise a copy."""
-    return input if unwrap(input).flags.c_contiguous else Contiguous.apply(input)
+    return input if unwrap(input).flags.c_contiguous else Clone.apply(input, True)
 
 
 # ------------------------------------------------------------------------------------------

@@ -1,3 +1,199 @@
+"""Dropout: random elements, or whole channels, set to zero while training.
+
+What is kept is scaled up by 1 / (1 − p), so that the expected value stays as it is.
+"""
+
 from __future__ import annotations
 
-__all__: list[str] = []
+import math
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..autograd.inplace import write
+from ..autograd.op import Op
+from ..autograd.variable import unwrap
+from ..backend import Array
+from ..errors import ShapeError
+from ..random import generator_for
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+class Dropout(Op):
+    """y = x·mask·scale;  dx = g·mask·scale"""
+
+    saves = ("mask",)
+
+    def forward(self, x: Array, mask: Array, scale: float) -> Array:
+        self.scale = scale
+        y = x * mask
+        y *= scale
+        return y
+
+    def backward(self, g: Any) -> Any:
+        (mask,) = (unwrap(constant) for constant in self.saved)
+        return g * mask * self.scale
+
+
+def masked_scale(input: Tensor, mask: Tensor, scale: float) -> Tensor:
+    """input·mask·scale: what dropout does once it has drawn its mask.
+
+    mask: booleans, in a shape that broadcasts to the input's.
+    """
+    return Dropout.apply(input, mask, scale)
+
+
+def random_mask(like: Array, shape: tuple, p: float) -> Array:
+    """Random booleans on the device of `like`, each False with probability p."""
+    return generator_for(like).uniform(shape, np.dtype(np.float32)) >= p
+
+
+def check_probability(name: str, p: float) -> None:
+    if not 0 <= p <= 1:
+        raise ValueError(f"{name}: dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _dropout(name: str, input: Tensor, p: float, training: bool, inplace: bool,
+             mask_shape: tuple) -> Tensor:  # fmt: skip
+    """Dropout with one random number for each element of mask_shape."""
+    check_probability(name, p)
+    array = unwrap(input)
+    if not training:
+        return input
+    if array.dtype.kind != "f":
+        raise RuntimeError(
+            f"{name}: got dtype {array.dtype}, expected floating point; use .float()"
+        )
+    mask = random_mask(array, mask_shape, p)
+    scale = 0.0 if p == 1 else 1 / (1 - p)  # with p = 1 the mask is False throughout
+    if inplace:
+        return write(input, masked_scale, mask, scale)
+    return masked_scale(input, mask, scale)
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Set elements to zero with probability p and scale the others by 1 / (1 − p).
+
+    training=False: the input itself. inplace: written into the input.
+    """
+    return _dropout("dropout", input, p, training, inplace, unwrap(input).shape)
+
+
+# ------------------------------------------------------------------------------------------
+# Whole channels
+# ------------------------------------------------------------------------------------------
+
+
+def _channel_dropout(
+    name: str, input: Tensor, p: float, training: bool, inplace: bool, batched: bool
+) -> Tensor:
+    """Dropout of whole channels of (N, C, …), or of (C, …) if not batched."""
+    shape = unwrap(input).shape
+    if len(shape) < 2:
+        raise ShapeError(f"{name}: got shape {shape}, expected at least 2 dimensions")
+    lead = shape[:2] if batched else shape[:1]
+    return _dropout(name, input, p, training, inplace, lead + (1,) * (len(shape) - len(lead)))
+
+
+def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Set whole channels of (N, C, …) to zero with probability p, scale the others."""
+    return _channel_dropout("feature_dropout", input, p, train, False, True)
+
+
+def dropout1d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Set whole channels of (N, C, L) or (C, L) to zero with probability p, scale the others."""
+    ndim = unwrap(input).ndim
+    if ndim not in (2, 3):
+        raise ShapeError(f"dropout1d: got {ndim} dimensions, expected 2, (C, L), or 3, (N, C, L)")
+    return _channel_dropout("dropout1d", input, p, training, inplace, batched=ndim == 3)
+
+
+def dropout2d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Set whole channels of (N, C, H, W) to zero with probability p, scale the others.
+
+    Three dimensions are taken for (N, C, L), with a warning, as PyTorch does.
+    """
+    ndim = unwrap(input).ndim
+    if ndim != 4:
+        warnings.warn(
+            f"dropout2d: got {ndim} dimensions, expected 4, (N, C, H, W); the first two are taken "
+            "for N and C. Use dropout1d for (N, C, L), dropout for other shapes",
+            stacklevel=2,
+        )
+    return _channel_dropout("dropout2d", input, p, training, inplace, batched=True)
+
+
+def dropout3d(
+    input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
+) -> Tensor:
+    """Set whole channels of (N, C, D, H, W) or (C, D, H, W) to zero with probability p."""
+    ndim = unwrap(input).ndim
+    if ndim not in (4, 5):
+        warnings.warn(
+            f"dropout3d: got {ndim} dimensions, expected 4, (C, D, H, W), or 5, (N, C, D, H, W); "
+            "the first is taken for C. Use dropout for other shapes",
+            stacklevel=2,
+        )
+    return _channel_dropout("dropout3d", input, p, training, inplace, batched=ndim == 5)
+
+
+# ------------------------------------------------------------------------------------------
+# For self-normalising networks
+# ------------------------------------------------------------------------------------------
+
+SELU_FLOOR = 1.7580993408473766  # −(the least value of selu)
+
+
+def alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """Set elements to the least value of selu with probability p; mean 0 and variance 1 stay."""
+    array = unwrap(input)
+    return _alpha_dropout("alpha_dropout", input, p, training, inplace, array.shape)
+
+
+def feature_alpha_dropout(
+    input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+) -> Tensor:
+    """`alpha_dropout` of whole channels of (N, C, …)."""
+    shape = unwrap(input).shape
+    if len(shape) < 2:
+        raise ShapeError(f"feature_alpha_dropout: got shape {shape}, expected (N, C, …)")
+    lead = shape[:2] + (1,) * (len(shape) - 2)
+    return _alpha_dropout("feature_alpha_dropout", input, p, training, inplace, lead)
+
+
+def _alpha_dropout(name: str, input: Tensor, p: float, training: bool, inplace: bool,
+                   mask_shape: tuple) -> Tensor:  # fmt: skip
+    check_probability(name, p)
+    if not training or p == 0:
+        return input
+    array = unwrap(input)
+    mask = random_mask(array, mask_shape, p)
+    # y = a·x where kept, a·(−floor) elsewhere, and a shift b; a, b bring back mean 0, variance 1
+    a = 0.0 if p == 1 else 1 / math.sqrt((SELU_FLOOR**2 * p + 1) * (1 - p))
+    shift = (~mask * -(SELU_FLOOR * a) + SELU_FLOOR * a * p).astype(array.dtype)
+
+    def drop(x: Tensor) -> Tensor:
+        return masked_scale(x, mask, a) + shift
+
+    return write(input, drop) if inplace else drop(input)
+
+
+__all__ = [
+    "alpha_dropout",
+    "dropout",
+    "dropout1d",
+    "dropout2d",
+    "dropout3d",
+    "feature_alpha_dropout",
+    "feature_dropout",
+    "masked_scale",
+]

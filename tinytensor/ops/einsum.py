@@ -19,7 +19,7 @@ from ..errors import ShapeError
 from .dims import normalize_dim
 from .linalg import check_operands
 from .part import diagonal
-from .promote import promote
+from .promote import cast, promote
 from .shape import permute
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def contract(a: Array, b: Array, in_a: Labels, in_b: Labels, in_y: Labels) -> Ar
     summed = tuple(i for i in in_a if i not in in_y)
     if not summed:
         return _aligned(a, in_a, in_y) * _aligned(b, in_b, in_y)
-    size = dict(zip(in_a, a.shape)) | dict(zip(in_b, b.shape))
+    size = dict(zip(in_a, a.shape, strict=True)) | dict(zip(in_b, b.shape, strict=True))
     batch = tuple(i for i in in_y if i in in_a and i in in_b)
     rows = tuple(i for i in in_y if i not in in_b)
     columns = tuple(i for i in in_y if i not in in_a)
@@ -113,7 +113,7 @@ def _without(x: Any, labels: Labels, summed: set) -> tuple[Any, Labels]:
 
 def _without_ones(x: Any, labels: Labels, other: dict) -> tuple[Any, Labels]:
     """Drop dimensions of length 1 that are to be broadcast: `other` has the label, and longer."""
-    lengths = dict(zip(labels, x.shape))
+    lengths = dict(zip(labels, x.shape, strict=True))
     kept = tuple(i for i in labels if lengths[i] != 1 or other.get(i, 1) == 1)
     if kept == labels:
         return x, labels
@@ -124,16 +124,15 @@ def _pair(
     name: str, a: Any, b: Any, in_a: Labels, in_b: Labels, needed: Labels
 ) -> tuple[Any, Labels]:
     """Contract two operands, keeping the labels in `needed`; the result and its labels."""
-    sizes_a, sizes_b = dict(zip(in_a, a.shape)), dict(zip(in_b, b.shape))
+    sizes_a, sizes_b = dict(zip(in_a, a.shape, strict=True)), dict(zip(in_b, b.shape, strict=True))
     a, in_a = _without_ones(a, in_a, sizes_b)
     b, in_b = _without_ones(b, in_b, sizes_a)
+    if set(in_a) & set(in_b) - set(needed):
+        check_operands(name, unwrap(a), unwrap(b))
     a, in_a = _without(a, in_a, set(in_a) - {*in_b, *needed})
     b, in_b = _without(b, in_b, set(in_b) - {*in_a, *needed})
     in_y = tuple(i for i in needed if i in in_a or i in in_b)
-    if set(in_a) <= set(in_y) and set(in_b) <= set(in_y):
-        a, b = promote(a, b)  # nothing is summed: an elementwise product
-    else:
-        check_operands(name, unwrap(a), unwrap(b))
+    a, b = promote(a, b)
     return Einsum.apply(a, b, in_a, in_b, in_y), in_y
 
 
@@ -159,7 +158,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = tuple(operands[0])
     inputs, wanted = _parse(equation, operands)
-    terms = [_without_repeats(x, labels) for x, labels in zip(operands, inputs)]
+    terms = [_without_repeats(x, labels) for x, labels in zip(operands, inputs, strict=True)]
     while len(terms) > 1:
         i, j = _cheapest_pair(terms, wanted)
         (b, in_b), (a, in_a) = terms.pop(j), terms.pop(i)
@@ -181,7 +180,7 @@ def _cheapest_pair(terms: list, wanted: Labels) -> tuple[int, int]:
         sizes: dict[Any, int] = {}
         for k in pair:
             x, labels = terms[k]
-            for label, n in zip(labels, x.shape):
+            for label, n in zip(labels, x.shape, strict=True):
                 sizes[label] = max(n, sizes.get(label, 1))
         return math.prod(n for label, n in sizes.items() if label in needed)
 
@@ -198,12 +197,12 @@ def _parse(equation: str, operands: Sequence) -> tuple[list[Labels], Labels]:
         )
     inputs = []
     sizes: dict[Any, int] = {}
-    for number, (text, operand) in enumerate(zip(texts, operands)):
+    for number, (text, operand) in enumerate(zip(texts, operands, strict=True)):
         if not (isinstance(operand, Variable) or is_array(operand)):
             raise TypeError(f"einsum: got {type(operand).__name__}, expected a tensor")
         labels = _labels(equation, text, operand.ndim, number)
         own: dict[Any, int] = {}
-        for label, n in zip(labels, operand.shape):
+        for label, n in zip(labels, operand.shape, strict=True):
             if own.setdefault(label, n) != n:
                 raise ShapeError(
                     f"einsum: {_name(label)} is repeated in operand {number} of shape "
@@ -300,7 +299,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     # Labels: a's dimensions 0, 1, …; b's further on, but for those that meet one of a's.
     in_a = list(range(a.ndim))
     in_b = list(range(a.ndim, a.ndim + b.ndim))
-    for i, j in zip(dims_a, dims_b):
+    for i, j in zip(dims_a, dims_b, strict=True):
         if a.shape[i] != b.shape[j] and 1 not in (a.shape[i], b.shape[j]):
             raise ShapeError(
                 f"tensordot: shapes {tuple(a.shape)} and {tuple(b.shape)} have lengths "
@@ -309,7 +308,8 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
             )
         in_b[j] = i
     needed = tuple(i for i in (*in_a, *in_b) if (i in in_a) != (i in in_b))
-    return _pair("tensordot", a, b, tuple(in_a), tuple(in_b), needed)[0]
+    y, _ = _pair("tensordot", a, b, tuple(in_a), tuple(in_b), needed)
+    return cast(y, unwrap(a).dtype)  # summed integers are int64
 
 
 def _contracted(dims: Any, rank_a: int, rank_b: int) -> tuple[list[int], list[int]]:

@@ -1,3 +1,146 @@
+"""Looking up rows of a table by number."""
+
 from __future__ import annotations
 
-__all__: list[str] = []
+from typing import TYPE_CHECKING, Any
+
+from ..autograd.inplace import assign
+from ..autograd.mode import no_grad
+from ..autograd.op import Op
+from ..autograd.variable import unwrap
+from ..backend import Array, xp
+from ..errors import ShapeError
+from .accumulate import add_rows
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+# Up to this many rows, a product with a one-hot matrix beats sorting the indices by row.
+SMALL_TABLE = 256
+
+
+class Embedding(Op):
+    """y = weight[index];  dweight[i] = Σ factor·g over the places where index is i
+
+    factor, one number for each place or None for 1, weights (or stops) gradients.
+    """
+
+    saves = ("index", "factor")
+
+    def forward(self, weight: Array, index: Array, factor: Array | None) -> Array:
+        self.rows = weight.shape[0]
+        return weight[index]
+
+    def backward(self, g: Any) -> Any:
+        index, factor = (unwrap(constant) for constant in self.saved)
+        if factor is not None:
+            g = g * factor
+        return AddRows.apply(g, index, self.rows)
+
+
+class AddRows(Op):
+    """y[i] = Σ x over the places where index is i;  dx = g[index]. Embedding, transposed."""
+
+    saves = ("index",)
+
+    def forward(self, x: Array, index: Array, rows: int) -> Array:
+        library = xp(x)
+        # (…, D) → (M, D), and index (…) → (M)
+        x, index = x.reshape(-1, x.shape[-1]) if x.size else x, index.reshape(-1)
+        y = library.zeros((rows, x.shape[-1]), dtype=x.dtype)
+        if not x.size:
+            return y
+        if rows <= SMALL_TABLE:
+            one_hot = (library.arange(rows)[:, None] == index).astype(x.dtype)  # (rows, M)
+            return library.matmul(one_hot, x, out=y)
+        add_rows(y, index, x)
+        return y
+
+    def backward(self, g: Any) -> Any:
+        (index,) = (unwrap(constant) for constant in self.saved)
+        return Embedding.apply(g, index, None)
+
+
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """The rows of `weight` (V, D) that the integers in `input` (…) name: (…, D).
+
+    padding_idx: the row that gets no gradient. max_norm: rows looked up whose norm_type-norm is
+    larger are first scaled down to it, in place. scale_grad_by_freq: gradients are divided by how
+    often their row occurs in input. sparse: ignored, gradients are dense.
+    """
+    index = unwrap(input)
+    table = unwrap(weight)
+    if index.dtype.kind not in "iu":
+        raise RuntimeError(
+            f"embedding: input has dtype {index.dtype}, expected integers; use .long()"
+        )
+    if table.ndim != 2:
+        raise ShapeError(f"embedding: 'weight' must be 2-D, (rows, width), got shape {table.shape}")
+    rows = table.shape[0]
+    _check_range(index, rows)
+    padding_idx = _padding_row(padding_idx, rows)
+    if max_norm is not None:
+        _renormalize(weight, index, max_norm, norm_type)
+    return Embedding.apply(weight, input, _factor(table, index, padding_idx, scale_grad_by_freq))
+
+
+def _check_range(index: Array, rows: int) -> None:
+    if not index.size:
+        return
+    low, high = int(index.min()), int(index.max())
+    if low < 0 or high >= rows:
+        raise IndexError(
+            f"embedding: index {low if low < 0 else high} is out of range for a table of {rows} "
+            f"rows, expected 0 to {rows - 1}"
+        )
+
+
+def _padding_row(padding_idx: int | None, rows: int) -> int | None:
+    if padding_idx is None:
+        return None
+    if not -rows <= padding_idx < rows:
+        raise AssertionError(
+            f"embedding: padding_idx {padding_idx} is not a row of a table of {rows} rows"
+        )
+    return padding_idx % rows
+
+
+def _factor(
+    table: Array, index: Array, padding_idx: int | None, by_frequency: bool
+) -> Array | None:
+    """What each place's gradient is multiplied by, of shape (…, 1); None for 1 everywhere."""
+    if padding_idx is None and not by_frequency:
+        return None
+    library = xp(table)
+    factor = library.ones(index.shape, dtype=table.dtype)
+    if by_frequency and index.size:
+        counts = library.bincount(index.reshape(-1), minlength=table.shape[0])
+        factor /= counts[index].astype(table.dtype)
+    if padding_idx is not None:
+        factor *= index != padding_idx
+    return factor[..., None]
+
+
+def _renormalize(weight: Tensor, index: Array, max_norm: float, norm_type: float) -> None:
+    """Scale the rows of weight that index names, and that are too long, down to max_norm."""
+    library = xp(index)
+    used = library.unique(index)
+    table = unwrap(weight)[used]  # (U, D)
+    if norm_type == float("inf"):
+        norms = abs(table).max(axis=1, keepdims=True)
+    else:
+        norms = (abs(table) ** norm_type).sum(axis=1, keepdims=True) ** (1 / norm_type)
+    scale = library.where(norms > max_norm, max_norm / (norms + 1e-7), 1.0)
+    with no_grad():
+        assign(weight, used, table * scale.astype(table.dtype), "embedding")
+
+
+__all__ = ["embedding"]

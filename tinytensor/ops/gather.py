@@ -1,4 +1,4 @@
-"""Reading picked elements: by an index along a dimension, by a flat index, by a mask.
+"""Reading picked elements: by an index along a dimension, by a flat index.
 
 Each is a gather; its gradient adds into the places that were read, which may repeat.
 """
@@ -16,7 +16,7 @@ from ..backend import Array, xp
 from ..errors import ShapeError
 from .accumulate import add_rows
 from .broadcast import broadcast_to
-from .dims import normalize_dim
+from .dims import accepts_axis, normalize_dim
 from .index import Index
 from .promote import cast
 
@@ -134,6 +134,7 @@ class Ungather(Op):
         return Gather.apply(g, self.dim, index)
 
 
+@accepts_axis
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """out[i, j] = input[i, index[i, j]] for dim=1, and likewise for others; as index's shape.
 
@@ -155,6 +156,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     return y if shape else y.reshape(())
 
 
+@accepts_axis
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """As gather, but input and indices are broadcast against each other, dim aside.
 
@@ -183,6 +185,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     return gather(broadcast_to(input, tuple(mine)), dim, index)
 
 
+@accepts_axis
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of input at the positions in `index` (one dimension) along dim, as a copy."""
     dim = normalize_dim("index_select", dim, input.ndim)
@@ -194,19 +197,8 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 
 # ------------------------------------------------------------------------------------------
-# By flat index, by mask
+# By flat index
 # ------------------------------------------------------------------------------------------
-
-
-class Nonzero(Op):
-    """The positions where x is not zero, (N, x.ndim), or one array for each dimension."""
-
-    differentiable = False
-
-    def forward(self, x: Array, as_tuple: bool) -> Any:
-        if as_tuple:
-            return x.nonzero() if x.ndim else x.reshape(1).nonzero()
-        return xp(x).argwhere(x)
 
 
 def take(input: Tensor, index: Tensor) -> Tensor:
@@ -217,53 +209,4 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     return Index.apply(flat, (unwrap(index),))
 
 
-def masked_select(input: Tensor, mask: Tensor) -> Tensor:
-    """The elements where `mask` is True, in one dimension; mask and input are broadcast."""
-    input, array = broadcast_with_mask("masked_select", input, mask)
-    if not array.ndim:
-        input, array = input.reshape((1,)), array.reshape(1)
-    return Index.apply(input, (array,))
-
-
-def broadcast_with_mask(name: str, input: Any, mask: Any) -> tuple[Any, Array]:
-    """Input and mask in their common shape, the mask as a raw boolean array."""
-    array = unwrap(mask)
-    found = getattr(array, "dtype", type(mask).__name__)
-    if found != np.dtype(bool):
-        raise RuntimeError(f"{name}: got a mask of {found}, expected a boolean tensor")
-    shape = tuple(input.shape)
-    if array.shape == shape:
-        return input, array
-    try:
-        common = np.broadcast_shapes(shape, array.shape)
-    except ValueError:
-        raise ShapeError(
-            f"{name}: mask has shape {array.shape}, which does not broadcast with input {shape}"
-        ) from None
-    if common != shape:
-        input = broadcast_to(input, common)
-    return input, xp(array).broadcast_to(array, common)
-
-
-def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """The positions of the elements that are not zero: (N, input.ndim) int64.
-
-    as_tuple: a tuple with one vector for each dimension instead, which can be used as an index.
-    """
-    return Nonzero.apply(input, as_tuple)
-
-
-def argwhere(input: Tensor) -> Tensor:
-    """The positions of the elements that are not zero: (N, input.ndim) int64."""
-    return Nonzero.apply(input, False)
-
-
-__all__ = [
-    "argwhere",
-    "gather",
-    "index_select",
-    "masked_select",
-    "nonzero",
-    "take",
-    "take_along_dim",
-]
+__all__ = ["gather", "index_select", "take", "take_along_dim"]

@@ -1,8 +1,7 @@
 """x[index] and x[index] = value.
 
-An index is taken apart as PyTorch does: integers, slices, None and Ellipsis first, which give a
-view; then integer arrays and masks on that view, which give a copy. (NumPy counts an integer among
-the arrays, so that x[0, :, [1, 2]] has another layout there.)
+Integers, slices, None and Ellipsis give a view (`Slice`); integer arrays and masks give a copy
+(`Index`). An index with both is a view first, then a copy of parts of it.
 """
 
 from __future__ import annotations
@@ -13,19 +12,17 @@ import numpy as np
 
 from ..autograd.inplace import assign
 from ..autograd.op import Op
-from ..autograd.variable import Variable, unwrap, wrap
-from ..backend import Array, device_of, is_array, xp
-from ..errors import DeviceError, ShapeError
+from ..autograd.variable import Variable, own_copy, unwrap, wrap
+from ..backend import Array, is_array, xp
+from ..errors import ShapeError
 from .accumulate import add_at_index
 from .dims import normalize_dim
+from .parse_index import ALL, dims_taken, take_apart
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
 __all__ = ["select_scatter", "slice_scatter"]
-
-_BASIC = (int, slice, type(None), type(Ellipsis))
-_ALL = slice(None)
 
 
 class Slice(Op):
@@ -49,7 +46,7 @@ class Index(Op):
 
     def forward(self, x: Array, index: tuple) -> Array:
         self.shape = x.shape
-        self.index = own_index(index) if self._tracked else index
+        self.index = own_index(index) if self.needs(0) else index
         return x[index]
 
     def backward(self, g: Any) -> Any:
@@ -75,8 +72,8 @@ class IndexPut(Op):
     """y = x, but y[index] = value;  dx = g with zeros there, dvalue = g[index]"""
 
     def forward(self, x: Array, value: Any, index: tuple) -> Array:
-        self.index = own_index(index) if self._tracked else index
-        y = x.copy()
+        self.index = own_index(index) if self.needs(0) or self.needs(1) else index
+        y = own_copy(x)
         y[index] = value
         return y
 
@@ -115,7 +112,7 @@ def set_item(input: Tensor, index: Any, value: Any) -> None:
         if basic is not None:
             input = Slice.apply(input, basic)
         place = own_index(advanced)
-    assign(input, place, _as_value("setitem", value, input, place), "setitem")
+    _write("setitem", input, place, value)
 
 
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
@@ -124,7 +121,12 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
         src = src.item()
     if not isinstance(src, (Variable, bool, int, float)):
         raise TypeError(f"copy_: got {type(src).__name__}, expected a tensor")
-    return assign(self, (Ellipsis,), _as_value("copy_", src, self, (Ellipsis,)), "copy_")
+    if getattr(src, "ndim", 0) > self.ndim:
+        raise ShapeError(
+            f"copy_: src has shape {tuple(src.shape)}, which does not broadcast to "
+            f"{tuple(self.shape)}"
+        )
+    return _write("copy_", self, (Ellipsis,), src)
 
 
 def fill_(self: Tensor, value: Any) -> Tensor:
@@ -133,7 +135,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         raise RuntimeError(
             f"fill_: value has shape {tuple(value.shape)}, expected a number or a 0-d tensor"
         )
-    return assign(self, (Ellipsis,), _as_value("fill_", value, self, (Ellipsis,)), "fill_")
+    return _write("fill_", self, (Ellipsis,), value)
 
 
 def zero_(self: Tensor) -> Tensor:
@@ -144,7 +146,7 @@ def zero_(self: Tensor) -> Tensor:
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """A copy of input whose slice at `index` of dimension `dim` is src."""
     dim = normalize_dim("select_scatter", dim, input.ndim)
-    basic, _ = take_apart(input, (*(_ALL,) * dim, index))
+    basic, _ = take_apart(input, (*(ALL,) * dim, index))
     return _put("select_scatter", input, src, basic)
 
 
@@ -153,7 +155,7 @@ def slice_scatter(
 ) -> Tensor:
     """A copy of input whose slices start:end:step of dimension `dim` are src."""
     dim = normalize_dim("slice_scatter", dim, input.ndim)
-    basic, _ = take_apart(input, (*(_ALL,) * dim, slice(start, end, step)))
+    basic, _ = take_apart(input, (*(ALL,) * dim, slice(start, end, step)))
     return _put("slice_scatter", input, src, basic)
 
 
@@ -167,6 +169,17 @@ def _put(name: str, input: Any, src: Any, index: Any) -> Any:
 def own_index(index: tuple) -> tuple:
     """The index with copies of its arrays, which the caller may write to later."""
     return tuple(entry.copy() if is_array(entry) else entry for entry in index)
+
+
+def _write(name: str, target: Any, index: tuple, value: Any) -> Any:
+    """target[index] ← value, with an error that names both shapes if they do not fit."""
+    try:
+        return assign(target, index, _as_value(name, value, target, index), name)
+    except ShapeError:
+        raise ShapeError(
+            f"{name}: value has shape {tuple(value.shape)}, which does not broadcast to "
+            f"{index_shape(target.array, index)}, the shape of the place to write to"
+        ) from None
 
 
 def _as_value(name: str, value: Any, target: Any, index: tuple) -> Any:
@@ -198,147 +211,10 @@ def _result_ndim(array: Array, index: tuple) -> int:
     if not arrays:
         return array[index].ndim
     rank = max(1 if entry.dtype == bool else entry.ndim for entry in arrays)
-    return array.ndim - sum(map(_dims_taken, arrays)) + rank
+    return array.ndim - sum(map(dims_taken, arrays)) + rank
 
 
 def index_shape(array: Array, index: tuple) -> tuple:
     """The shape of array[index]."""
     library = xp(array)
     return library.broadcast_to(library.zeros((), dtype=bool), array.shape)[index].shape
-
-
-# ------------------------------------------------------------------------------------------
-# Taking an index apart
-# ------------------------------------------------------------------------------------------
-
-
-def take_apart(input: Any, index: Any) -> tuple[tuple | None, tuple | None]:
-    """(basic, advanced): x[index] is x[basic][advanced]; None for a part that does nothing.
-
-    basic holds integers, slices, None and one Ellipsis; advanced holds full slices and arrays
-    of integers, or one mask.
-    """
-    array = unwrap(input)
-    entries = index if type(index) is tuple else (index,)
-    if type(index) is list and _is_tuple_in_disguise(index):
-        entries = tuple(index)
-    entries = tuple(e if type(e) in _BASIC else _entry(e, array) for e in entries)
-
-    taken = sum(_dims_taken(entry) for entry in entries)
-    if taken > array.ndim:
-        raise IndexError(
-            f"getitem: too many indices, {taken} for a tensor of {array.ndim} dimensions"
-            + ("; use item() to get its number" if array.ndim == 0 else "")
-        )
-    basic: list[Any] = []
-    arrays: list[Any] = []  # one entry for each dimension of x[basic], up to the last array
-    dim = 0
-    for entry in entries:
-        if entry is None:
-            basic.append(None)
-            arrays.append(_ALL)
-        elif entry is Ellipsis:
-            skipped, taken = array.ndim - taken, array.ndim  # a second Ellipsis stands for nothing
-            basic += [_ALL] * skipped
-            arrays += [_ALL] * skipped
-            dim += skipped
-        elif type(entry) is int:
-            size = array.shape[dim]
-            if not -size <= entry < size:
-                raise IndexError(
-                    f"getitem: index {entry} is out of range for dimension {dim} of size {size}"
-                )
-            basic.append(entry)
-            dim += 1
-        elif type(entry) is slice:
-            _check_slice(entry)
-            basic.append(entry)
-            arrays.append(_ALL)
-            dim += 1
-        elif type(entry) is bool:  # a new dimension, of which True takes the one element
-            basic.append(None)
-            arrays.append(xp(array).zeros(int(entry), dtype=np.int64))
-        else:
-            size = array.shape[dim : dim + entry.ndim]
-            if entry.dtype == bool and entry.shape != size:
-                raise IndexError(
-                    f"getitem: the mask has shape {entry.shape}, expected {size}, the tensor's "
-                    f"shape {array.shape} from dimension {dim} on"
-                )
-            skipped = _dims_taken(entry)
-            basic += [_ALL] * skipped
-            arrays.append(entry)
-            dim += skipped
-    if not any(is_array(entry) for entry in arrays):
-        return (*basic, Ellipsis), None
-    advanced = tuple(arrays)
-    if sum(is_array(entry) for entry in arrays) > 1:
-        advanced = _masks_as_integers(advanced)
-    only_arrays = all(type(entry) is slice and entry == _ALL for entry in basic)
-    return None if only_arrays else (*basic, Ellipsis), advanced
-
-
-def _is_tuple_in_disguise(index: list) -> bool:
-    """x[[slice(2), None]] means x[:2, None], in PyTorch as in old NumPy."""
-    kinds = (Variable, np.ndarray, list, tuple, range, slice, type(None), type(Ellipsis))
-    return any(isinstance(entry, kinds) for entry in index)
-
-
-def _entry(entry: Any, target: Array) -> Any:
-    """An entry that is not an int, slice, None or Ellipsis as an int, a bool or a raw array."""
-    if type(entry) is bool or isinstance(entry, np.bool_):
-        return bool(entry)
-    if isinstance(entry, np.integer):
-        return int(entry)
-    array = unwrap(entry)
-    if isinstance(array, (list, tuple, range)):
-        array = np.asarray([unwrap(e) for e in array])
-    if not is_array(array):
-        raise IndexError(
-            f"getitem: got an index of type {type(entry).__name__}, expected integers, slices, "
-            "None, Ellipsis, or tensors, arrays and lists of integers or booleans"
-        )
-    if array.dtype == np.uint8:  # PyTorch's masks from before it had bool
-        array = array.astype(bool)
-    if not array.size and not isinstance(entry, Variable):
-        array = array.astype(np.int64) if array.dtype.kind == "f" else array
-    if array.dtype.kind not in "iub":
-        raise IndexError(
-            f"getitem: got an index of dtype {array.dtype}, expected integers or booleans"
-        )
-    if not array.ndim:
-        return array.item()
-    library = xp(target)
-    if xp(array) is not library:
-        if xp(array) is not np:
-            raise DeviceError(
-                f"getitem: the index is on {device_of(array)}, the tensor on {device_of(target)}; "
-                "move the index with .to(device)"
-            )
-        array = library.asarray(array)
-    return array
-
-
-def _dims_taken(entry: Any) -> int:
-    """How many dimensions of x an entry of an index stands for."""
-    if entry is None or entry is Ellipsis or type(entry) is bool:
-        return 0
-    return entry.ndim if is_array(entry) and entry.dtype == bool else 1
-
-
-def _check_slice(entry: slice) -> None:
-    step = entry.step
-    if step is not None and step <= 0:
-        raise ValueError(
-            f"getitem: got a slice with step {step}, expected a step greater than zero; "
-            "use flip() to reverse"
-        )
-
-
-def _masks_as_integers(index: tuple) -> tuple:
-    """Each mask of k dimensions replaced by the k integer arrays of where it is True."""
-    result: list[Any] = []
-    for entry in index:
-        is_mask = is_array(entry) and entry.dtype == bool
-        result += entry.nonzero() if is_mask else [entry]
-    return tuple(result)

@@ -81,14 +81,15 @@ def _cat(name: str, tensors: Any, dim: int) -> Any:
     if not kept:
         return Cat.apply(0, *given)
     first = shapes[kept[0]]
+    if not all(shapes):
+        raise ShapeError(
+            f"{name}: tensor {shapes.index(())} is 0-d, expected at least 1-D; use stack()"
+        )
     dim = normalize_dim(name, dim, len(first))
+    rest = first[:dim] + first[dim + 1 :]
     for i in kept:
         shape = shapes[i]
-        if not shape:
-            raise ShapeError(f"{name}: tensor {i} is 0-d, expected at least 1-D; use stack()")
-        if len(shape) != len(first) or any(
-            a != b for d, (a, b) in enumerate(zip(shape, first)) if d != dim
-        ):
+        if len(shape) != len(first) or shape[:dim] + shape[dim + 1 :] != rest:
             raise ShapeError(
                 f"{name}: tensor {i} has shape {shape}, expected that of tensor {kept[0]}, "
                 f"{first}, in all but dimension {dim}"
@@ -169,7 +170,7 @@ class Split(Op):
 def _stretches(sizes: tuple, dim: int) -> list[tuple]:
     """The indices of stretches of the given sizes along `dim`."""
     stops = itertools.accumulate(sizes)
-    return [along(dim, slice(stop - size, stop)) for size, stop in zip(sizes, stops)]
+    return [along(dim, slice(stop - size, stop)) for size, stop in zip(sizes, stops, strict=True)]
 
 
 class Unbind(Op):

@@ -220,9 +220,9 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """Sum of products over the last dimension of both: (…, K) and (…′, K) give (…, …′)."""
     a, b = unwrap(input), unwrap(other)
-    check_operands("inner", a, b)
     if not a.ndim or not b.ndim:
         return mul(input, other)
+    check_operands("inner", a, b)
     if a.shape[-1] != b.shape[-1]:
         raise ShapeError(
             f"inner: the last dimension must match, got shapes {a.shape} and {b.shape} "
@@ -254,7 +254,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     # (A₁, 1, A₂, 1, …) times (1, B₁, 1, B₂, …) → (A₁·B₁, A₂·B₂, …)
     spread_a = input.reshape(tuple(n for size in a for n in (size, 1)))
     spread_b = other.reshape(tuple(n for size in b for n in (1, size)))
-    return mul(spread_a, spread_b).reshape(tuple(n * m for n, m in zip(a, b)))
+    return mul(spread_a, spread_b).reshape(tuple(n * m for n, m in zip(a, b, strict=True)))
 
 
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
@@ -265,12 +265,9 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
             f"cross: got shapes {a.shape} and {b.shape}, expected as many dimensions in both"
         )
     if dim is None:
-        sizes = [n if n == m else 0 for n, m in zip(a.shape, b.shape)]
-        if 3 not in sizes:
-            raise ShapeError(
-                f"cross: got shapes {a.shape} and {b.shape}, expected a dimension of length 3"
-            )
-        dim = sizes.index(3)
+        if 3 not in a.shape:
+            raise ShapeError(f"cross: got shape {a.shape}, expected a dimension of length 3")
+        dim = a.shape.index(3)
     dim = normalize_dim("cross", dim, a.ndim)
     if a.shape[dim] != 3 or b.shape[dim] != 3:
         raise ShapeError(

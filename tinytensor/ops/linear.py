@@ -25,13 +25,10 @@ class Linear(Op):
     saves = {"x": "weight", "weight": "x"}
 
     def forward(self, x: Array, weight: Array, bias: Array | None) -> Array:
-        # (…, in) → (N, in), times (in, out)
-        y = (x if x.ndim == 2 else rows(x)) @ weight.T
-        if bias is not None and bias.ndim < 2:
-            y += bias
-        # (N, out) → (…, out)
-        y = y if x.ndim == 2 else y.reshape(x.shape[:-1] + weight.shape[:1])
-        if bias is not None and bias.ndim >= 2:
+        y = rows(x) @ weight.T  # (…, in) → (N, in), times (in, out)
+        if x.ndim != 2:
+            y = y.reshape(x.shape[:-1] + weight.shape[:1])  # (N, out) → (…, out)
+        if bias is not None:
             y += bias
         self.shape = x.shape
         self.bias_shape = None if bias is None else bias.shape
@@ -142,7 +139,7 @@ class Baddbmm(Addmm):
 
 def check_expands(name: str, what: str, shape: tuple, target: tuple) -> None:
     """Refuse a shape that does not broadcast to exactly `target`."""
-    pairs = zip(reversed(shape), reversed(target))
+    pairs = zip(reversed(shape), reversed(target), strict=False)
     if len(shape) > len(target) or any(n not in (1, m) for n, m in pairs):
         raise ShapeError(f"{name}: {what} has shape {shape}, which does not expand to {target}")
 

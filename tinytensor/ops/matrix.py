@@ -16,10 +16,10 @@ from .broadcast import atleast_2d
 from .convert import clone
 from .dims import normalize_dim
 from .join import cat
+from .masked import masked_fill
 from .pad import pad
 from .part import Undiagonal
 from .part import diagonal as diagonal_of  # `diag` has an argument named diagonal
-from .scatter import masked_fill
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

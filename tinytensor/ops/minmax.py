@@ -247,12 +247,18 @@ def min(
 
 
 def _where_is(name: str, op: Any, input: Any, dim: Any, keepdim: bool) -> Any:
-    if dim is None:
-        check_not_empty(name, input, None)
-        return op.apply(input, None, keepdim)
-    dim = _along(name, input, dim)
+    array = unwrap(input)
+    if array.dtype.kind == "b":
+        raise RuntimeError(f"{name}: got a bool tensor, expected numbers; convert it with .int()")
+    if dim is None and not array.size:
+        raise IndexError(
+            f"{name}: got an empty tensor of shape {tuple(input.shape)}, expected at least one "
+            "element; give a dim that is not empty"
+        )
+    if dim is not None:
+        dim = _along(name, input, dim)
     if not input.ndim:
-        return op.apply(input, None, False)
+        dim, keepdim = None, False
     return op.apply(input, dim, keepdim)
 
 

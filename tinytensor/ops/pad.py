@@ -59,8 +59,9 @@ def pad(
     # (before, after) for each dimension, first dimension first
     widths = list(zip(amounts[::2], amounts[1::2], strict=True))[::-1]
     widths = [(0, 0)] * (len(shape) - len(widths)) + widths
-    input = _cut(input, widths)
-    widths = [(max(before, 0), max(after, 0)) for before, after in widths]
+    if mode in ("constant", "circular"):
+        input = _cut(input, widths)
+        widths = [(max(before, 0), max(after, 0)) for before, after in widths]
     if mode == "constant":
         return Pad.apply(input, tuple(widths), 0 if value is None else value)
     for dim, (before, after) in enumerate(widths):
@@ -92,10 +93,11 @@ def _source(mode: str, input: Any, dim: int, before: int, after: int) -> Array:
     size = input.shape[dim]
     # A mirrored element is at least one step from the edge, a circular one at most once around.
     limit = {"reflect": size - 1, "circular": size, "replicate": None}[mode]
-    if size == 0 or (limit is not None and max(before, after) > limit):
+    too_much = limit is not None and max(before, after) > limit
+    if size == 0 or too_much or before + size + after < 0:
         raise ShapeError(
-            f"pad: {(before, after)} is too much for dimension {dim} of shape "
-            f"{tuple(input.shape)} in mode {mode!r}, expected at most {limit or 0}"
+            f"pad: {(before, after)} does not fit dimension {dim} of shape {tuple(input.shape)} in "
+            f"mode {mode!r}" + (f", expected at most {limit}" if too_much else "")
         )
     library = xp(unwrap(input))
     position = library.arange(-before, size + after)

@@ -29,7 +29,9 @@ def apply_wide(op: type[Op], input: Any, *args: Any) -> Any:
     For ops of several steps. NumPy does the same in each single function.
     """
     x = as_float(input)
-    dtype = unwrap(x).dtype
+    dtype = getattr(unwrap(x), "dtype", None)
+    if dtype is None:
+        raise TypeError(f"{op.name_}: got a {type(input).__name__}, expected a tensor")
     if dtype.itemsize > 2:
         return op.apply(x, *args)
     return cast(op.apply(cast(x, np.dtype(np.float32)), *args), dtype)
@@ -228,7 +230,7 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
 
     eps: clamp input to [eps, 1 − eps] first; None for no clamping.
     """
-    return apply_wide(Logit, input, eps)
+    return apply_wide(Logit, input, None if eps is None else float(eps))
 
 
 __all__ = ["exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "logit", "sigmoid"]

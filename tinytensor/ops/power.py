@@ -9,14 +9,13 @@ import numpy as np
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
-from . import pointwise
 from .clamp import where
+from .pointwise import log
 from .promote import as_float, cast, check_fits, common_dtype, promote, promote_to, zeros_for
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
-
-    Operand = Tensor | float
+    from .promote import Operand
 
 
 class PowScalar(Op):
@@ -27,8 +26,12 @@ class PowScalar(Op):
 
     def forward(self, x: Array, p: float) -> Array:
         self.p = p
-        # NumPy has short cuts for p = 2, 1, 0.5 and -1 only, and its general power is slow.
-        y = x * x * x if p == 3 else x**p
+        # NumPy has short cuts for p = 2, 1, 0.5 and -1; its general power is slow.
+        if p == 3:
+            return x * x * x
+        if p == -0.5:
+            return 1 / xp(x).sqrt(x)
+        y = x**p
         return y if y.dtype == x.dtype else y.astype(x.dtype)  # NumPy gives int8 for bools
 
     def backward(self, g: Any) -> Any:
@@ -65,7 +68,7 @@ class Pow(Op):
         if self.needs(0):
             ga = where(b == 0, 0.0, g * (b * a ** (b - 1)))
         if self.needs(1):
-            gb = g * where((a == 0) & (b >= 0), 0.0, y * pointwise.log(a))
+            gb = g * where((a == 0) & (b >= 0), 0.0, y * log(a))
         return ga, gb
 
 

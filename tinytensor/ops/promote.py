@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -10,6 +10,11 @@ from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap, wrap
 from ..backend import Array, is_array, xp
 from ..dtype import default_float, result_dtype
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+    Operand: TypeAlias = Tensor | float  # what arithmetic takes
 
 
 class Cast(Op):
@@ -41,9 +46,8 @@ def promote(a: Any, b: Any, name: str = "op") -> tuple[Any, Any]:
             # Up to 127 an int fits every integer dtype; one that does not must wrap around.
             if kind == "f" or (kind != "b" and type(b) is int and 0 <= b <= 127):
                 return a, b
-    elif isinstance(b, Variable) and (type(a) is float or type(a) is int):
-        if b.array.dtype.kind == "f":
-            return a, b
+    elif type(a) in (float, int) and isinstance(b, Variable) and b.array.dtype.kind == "f":
+        return a, b
     return promote_to(common_dtype(name, a, b), a, b)
 
 

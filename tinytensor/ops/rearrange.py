@@ -35,7 +35,7 @@ class Repeat(Op):
 
     def backward(self, g: Any) -> Any:
         # (r₀·n₀, r₁·n₁, …) → (r₀, n₀, r₁, n₁, …) → (n₀, n₁, …); the engine drops leading ones
-        pairs = [n for pair in zip(self.repeats, self.shape) for n in pair]
+        pairs = [n for pair in zip(self.repeats, self.shape, strict=True) for n in pair]
         return g.reshape(tuple(pairs)).sum(axis=tuple(range(0, len(pairs), 2)))
 
 
@@ -224,7 +224,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     sizes = [unwrap(x).size for x in axes]
     grid = tuple([sizes[i] for i in order])
     results = []
-    for place, x, size in zip(order, axes, sizes):
+    for place, x, size in zip(order, axes, sizes, strict=True):
         # (n) → (1, …, n, …, 1) → the whole grid
         column = (1,) * place + (size,) + (1,) * (len(axes) - place - 1)
         results.append(Expand.apply(reshape(x, column), grid))
@@ -233,10 +233,8 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """Every way to take one element of each 1-D tensor, as rows."""
-    if len(tensors) == 1:
-        return reshape(tensors[0], -1)
     columns = [flatten(x) for x in meshgrid(*tensors)]
-    return stack(columns, 1)
+    return stack(columns, 1) if len(columns) > 1 else columns[0]
 
 
 __all__ = [

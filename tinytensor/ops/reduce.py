@@ -61,6 +61,21 @@ class Mean(Op):
         return spread(g / self.count, self.shape, self.dims)
 
 
+class Nansum(Op):
+    """y = Σ x over what is not NaN;  dx = g there, 0 elsewhere"""
+
+    saves = ("counts",)
+
+    def forward(self, x: Array, dims: tuple | None, keepdim: bool) -> Array:
+        self.shape, self.dims = x.shape, dims
+        self.counts = x == x
+        return total(xp(x).where(self.counts, x, 0), dims, keepdim)
+
+    def backward(self, g: Any) -> Any:
+        (counts,) = self.saved
+        return spread(g, self.shape, self.dims) * counts
+
+
 class Prod(Op):
     """y = Π x;  dxₖ = g·(product of all but xₖ), which is g·y/xₖ where no element is 0"""
 
@@ -187,6 +202,8 @@ def prod(
 @accepts_axis
 def logsumexp(input: Tensor, dim: int | tuple, keepdim: bool = False) -> Tensor:
     """log Σ exp(input) over `dim` (an int or a tuple), without overflow; −∞ of no elements."""
+    if dim is None:
+        raise TypeError("logsumexp: got dim None, expected an int or a tuple of ints")
     dims = normalize_dims("logsumexp", dim, input.ndim)
     return Logsumexp.apply(as_float(input), dims, keepdim)
 
@@ -196,7 +213,7 @@ def nansum(
     input: Tensor, dim: int | tuple | None = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
     """The sum over `dim` of what is not NaN."""
-    return sum(ops.where(input == input, input, 0), dim, keepdim, dtype=dtype)
+    return Nansum.apply(_summable(input, dtype), reduced_dims("nansum", input, dim), keepdim)
 
 
 @accepts_axis
@@ -205,25 +222,31 @@ def nanmean(
 ) -> Tensor:
     """The average over `dim` of what is not NaN."""
     require_float("nanmean", input)
-    return nansum(input, dim, keepdim, dtype=dtype) / sum(input == input, dim, keepdim)
+    dims = reduced_dims("nanmean", input, dim)
+    return nansum(input, dims, keepdim, dtype=dtype) / sum(input == input, dims, keepdim)
+
+
+def _asked_dims(name: str, input: Any, dim: Any) -> tuple[int, ...] | None:
+    """As `reduced_dims`, but () is no dims: each element for itself, as in PyTorch."""
+    return () if isinstance(dim, (tuple, list)) and not dim else reduced_dims(name, input, dim)
 
 
 @accepts_axis
 def all(input: Tensor, dim: int | tuple | None = None, keepdim: bool = False) -> Tensor:
     """Whether all elements over `dim` (an int, a tuple, or all dims) are true, that is not 0."""
-    return All.apply(input, reduced_dims("all", input, dim), keepdim)
+    return All.apply(input, _asked_dims("all", input, dim), keepdim)
 
 
 @accepts_axis
 def any(input: Tensor, dim: int | tuple | None = None, keepdim: bool = False) -> Tensor:
     """Whether any element over `dim` (an int, a tuple, or all dims) is true, that is not 0."""
-    return Any_.apply(input, reduced_dims("any", input, dim), keepdim)
+    return Any_.apply(input, _asked_dims("any", input, dim), keepdim)
 
 
 @accepts_axis
 def count_nonzero(input: Tensor, dim: int | tuple | None = None) -> Tensor:
     """How many elements over `dim` (an int, a tuple, or all dims) are not 0."""
-    return sum(input != 0, dim)
+    return sum(input != 0, reduced_dims("count_nonzero", input, dim))
 
 
 __all__ = [

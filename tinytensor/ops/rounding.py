@@ -102,7 +102,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
 
     decimals: round to so many places after the point; before it if negative.
     """
-    return Round.apply(input, decimals)
+    return Round.apply(input, int(decimals))
 
 
 def frac(input: Tensor) -> Tensor:

@@ -66,12 +66,14 @@ class Logcumsumexp(Op):
 
     def forward(self, x: Array, dim: int) -> Array:
         self.dim = dim
-        return running(_log_add, (x,), dim)[0]
+        return running(_log_add, (x,), dim)[0].copy()
 
     def backward(self, g: Any) -> Any:
         x, y = self.saved
         dim = self.dim
-        decay = ops.exp(y - Shift.apply(y, dim, -1, float("inf")))
+        following = Shift.apply(y, dim, -1, math.inf)
+        # ∞ − ∞ is NaN; here it stands for no growth, as any other y − y.
+        decay = ops.exp(ops.where(y == following, 0.0, y - following))
         rest = recurrence_from_end(decay, g, dim)
         return ops.exp(x - y) * rest
 
@@ -143,7 +145,7 @@ class RunningArgmax(Op):
             better = better | (b != b)  # NaN is taken, and then kept, as no number is better
             return lib.where(better, b, a), lib.where(better, j, i)
 
-        return running(choose, (x, places), dim)[1]
+        return running(choose, (x, places), dim)[1].copy()
 
 
 # ------------------------------------------------------------------------------------------
@@ -154,9 +156,10 @@ class RunningArgmax(Op):
 def running(combine: Callable, parts: tuple, dim: int) -> tuple:
     """All running totals of an associative `combine(earlier, later)` along a dim of raw arrays.
 
-    `parts` are the arrays that make up one element. It takes log₂ n steps of work on whole arrays:
-    after each, an element has taken in twice as many of those before it. (NumPy's
-    ufunc.accumulate is one pass, but CuPy has it for sums and products only.)
+    `parts` are the arrays that make up one element; the results may share their memory.
+    It takes log₂ n steps of work on whole arrays: after each, an element has taken in twice as
+    many of those before it. (NumPy's ufunc.accumulate is one pass, but CuPy has it for sums and
+    products only.)
     """
     lib = xp(parts[0])
     parts = tuple(lib.moveaxis(part, dim, 0) for part in parts)
@@ -257,7 +260,7 @@ def diff(
         raise RuntimeError(f"diff: got n = {n}, expected 0 or more")
     dim = normalize_dim("diff", dim, input.ndim)
     ends = [part for part in (prepend, input, append) if part is not None]
-    result = ops.cat(ends, dim) if len(ends) > 1 else input
+    result = ops.cat(ends, dim) if len(ends) > 1 or n == 0 else input  # cat: never input itself
     difference = ops.ne if unwrap(input).dtype.kind == "b" else ops.sub
     for _ in range(n):
         result = difference(result[along(dim, slice(1, None))], result[along(dim, slice(None, -1))])

@@ -1,4 +1,4 @@
-"""Writing to picked places of a copy: by an index along a dimension, by a flat index, by a mask."""
+"""Writing to picked places of a copy: by an index along a dimension, by a flat index."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from ..backend import Array, xp
 from ..errors import GradientError, ShapeError
 from .accumulate import multiply_rows
 from .broadcast import broadcast_to
-from .dims import normalize_dim
+from .dims import accepts_axis, normalize_dim
 from .gather import (
     Gather,
     Ungather,
     as_index,
     as_vector,
-    broadcast_with_mask,
     check_fits,
     check_range,
     flat_positions,
 )
-from .index import IndexPut, Unindex, index_shape, take_apart
+from .index import IndexPut, Unindex, index_shape
+from .masked import MaskedFill, check_0d
+from .parse_index import take_apart
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -143,6 +144,7 @@ def _prepare(name: str, input: Any, dim: int, index: Any, src: Any) -> tuple:
     return input, dim, index, src
 
 
+@accepts_axis
 def scatter(
     input: Tensor,
     dim: int,
@@ -176,6 +178,7 @@ def scatter(
     return y if shape else y.reshape(())
 
 
+@accepts_axis
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy of input with src[i, j] added at [i, index[i, j]], for dim=1, and likewise others."""
     shape = tuple(input.shape)
@@ -184,6 +187,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     return y if shape else y.reshape(())
 
 
+@accepts_axis
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -260,6 +264,7 @@ def _prepare_source(name: str, input: Any, dim: int, index: Any, source: Any) ->
     return dim, index
 
 
+@accepts_axis
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """A copy of input with alpha·(slice i of source) added to slice index[i], along dim."""
     dim, index = _prepare_source("index_add", input, dim, index, source)
@@ -271,6 +276,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     return input + Unindex.apply(source, tuple(input.shape), _slices_at(dim, index))
 
 
+@accepts_axis
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy of input with slice index[i] replaced by slice i of source, along dim."""
     dim, index = _prepare_source("index_copy", input, dim, index, source)
@@ -280,15 +286,21 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     return IndexPut.apply(input, source, _slices_at(dim, index))
 
 
+@accepts_axis
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """A copy of input with the slices at `index` along dim filled with value, a number or 0-d."""
     dim = normalize_dim("index_fill", dim, input.ndim)
     index = as_vector("index_fill", index)
-    _check_0d("index_fill", value)
+    check_0d("index_fill", value)
     if not input.ndim:
         return index_fill(input.reshape((1,)), 0, index, value).reshape(())
-    check_range("index_fill", index, dim, input.shape[dim], negative=True)
-    return IndexPut.apply(input, value, _slices_at(dim, index))
+    size = input.shape[dim]
+    check_range("index_fill", index, dim, size, negative=True)
+    # A mask, so that an index that repeats counts once in the gradient of value.
+    mask = xp(unwrap(input)).zeros(size, dtype=bool)
+    mask[unwrap(index)] = True
+    mask = mask.reshape(-1, *(1,) * (input.ndim - dim - 1))  # (size, 1, …), as input from dim on
+    return MaskedFill.apply(input, mask, value)
 
 
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
@@ -322,67 +334,11 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
     return index_put(flat, (index,), source, accumulate).reshape(input.shape)
 
 
-# ------------------------------------------------------------------------------------------
-# By mask
-# ------------------------------------------------------------------------------------------
-
-
-class MaskedFill(Op):
-    """y = value where mask is True, else x;  dx = g but 0 there, dvalue = Σ g there"""
-
-    saves = ("mask",)
-
-    def forward(self, x: Array, mask: Array, value: Any) -> Array:
-        library = xp(x)
-        return library.where(mask, library.asarray(value).astype(x.dtype), x)
-
-    def backward(self, g: Any) -> Any:
-        (mask,) = self.saved
-        gx = MaskedFill.apply(g, mask, 0) if self.needs(0) else None
-        gvalue = MaskedFill.apply(g, ~mask, 0) if self.needs(2) else None
-        return gx, None, gvalue
-
-
-def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
-    """`value` (a number or a 0-d tensor) where mask is True, input elsewhere; broadcast."""
-    broadcast_with_mask("masked_fill", input, mask)
-    _check_0d("masked_fill", value)
-    return MaskedFill.apply(input, mask, value)
-
-
-def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """The elements of source, one after the other, where mask is True; input elsewhere."""
-    input, array = broadcast_with_mask("masked_scatter", input, mask)
-    if unwrap(source).dtype != unwrap(input).dtype:
-        raise RuntimeError(
-            f"masked_scatter: source has dtype {unwrap(source).dtype}, expected "
-            f"{unwrap(input).dtype}, as input"
-        )
-    needed, found = int(array.sum()), unwrap(source).size
-    if found < needed:
-        raise ShapeError(
-            f"masked_scatter: source has {found} elements, expected at least {needed}, the number "
-            "of places where the mask is True"
-        )
-    return IndexPut.apply(input, source.reshape(-1)[:needed], (array,))
-
-
-def _check_0d(name: str, value: Any) -> None:
-    if getattr(value, "ndim", 0):
-        raise RuntimeError(
-            f"{name}: value has shape {tuple(value.shape)}, expected a number or a 0-d tensor"
-        )
-    if isinstance(value, (str, list, tuple)) or value is None:
-        raise TypeError(f"{name}: got value of type {type(value).__name__}, expected a number")
-
-
 __all__ = [
     "index_add",
     "index_copy",
     "index_fill",
     "index_put",
-    "masked_fill",
-    "masked_scatter",
     "put",
     "scatter",
     "scatter_add",

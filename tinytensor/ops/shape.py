@@ -9,10 +9,12 @@ import math
 import operator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap
 from ..backend import Array, xp
-from ..dtype import to_numpy_dtype
+from ..dtype import DType, to_numpy_dtype
 from ..errors import ShapeError
 from .dims import accepts_axis, normalize_dim
 
@@ -69,23 +71,13 @@ class Reshape(Op):
 class View(Reshape):
     """y = x in another shape, in the same memory;  dx = g in the old shape"""
 
-    def forward(self, x: Array, shape: tuple) -> Array:
-        self.shape = x.shape
-        y = x.reshape(shape)
-        # The library copies exactly when no strides describe the new shape in the old memory.
-        if not x.flags.c_contiguous and x.size and not xp(x).may_share_memory(x, y):
-            raise ShapeError(
-                f"view: shape {x.shape} with strides {_strides(x)} cannot become {tuple(shape)} "
-                "without a copy, as its memory is not contiguous; use reshape()"
-            )
-        return y
-
 
 class ViewDtype(Op):
     """y = the bytes of x, read as another dtype (no gradient)"""
 
     view = True
     differentiable = False
+    name_ = "view"
 
     def forward(self, x: Array, dtype: Any) -> Array:
         if x.itemsize != dtype.itemsize and not (x.ndim and x.strides[-1] == x.itemsize):
@@ -127,16 +119,30 @@ def view(input: Tensor, shape: Any, *more: int) -> Tensor:
 
     With a dtype in place of a shape: the same bytes, read as that dtype.
     """
-    if not more and not isinstance(shape, (int, tuple, list, Variable)) and not _is_int(shape):
-        dtype = to_numpy_dtype(shape)
-        source = input.detach() if isinstance(input, Variable) else input  # type: ignore[redundant-expr]
-        return input if unwrap(input).dtype == dtype else ViewDtype.apply(source, dtype)
-    new = as_ints("view", shape, more)
-    return View.apply(input, infer_shape("view", unwrap(input).shape, new))
+    if isinstance(shape, (DType, np.dtype, type)):
+        return _view_as_dtype(input, to_numpy_dtype(shape))
+    array, new = unwrap(input), as_ints("view", shape, more)
+    new = infer_shape("view", array.shape, new)
+    _check_no_copy("view", array, new)
+    return View.apply(input, new)
 
 
-def _is_int(value: Any) -> bool:
-    return hasattr(value, "__index__")  # a NumPy integer
+def _check_no_copy(name: str, array: Array, shape: tuple) -> None:
+    """Refuse a shape that no strides describe in the array's memory: the library copies then."""
+    if array.flags.c_contiguous or not array.size:
+        return
+    if not xp(array).may_share_memory(array, array.reshape(shape)):
+        raise ShapeError(
+            f"{name}: shape {array.shape} with strides {_strides(array)} cannot become {shape} "
+            "without a copy, as its memory is not contiguous; use reshape()"
+        )
+
+
+def _view_as_dtype(input: Any, dtype: np.dtype) -> Any:
+    if unwrap(input).dtype == dtype:
+        return input
+    source = input.detach() if isinstance(input, Variable) else input
+    return ViewDtype.apply(source, dtype)
 
 
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
@@ -170,13 +176,14 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 def unflatten(input: Tensor, dim: int, sizes: Ints) -> Tensor:
     """One dimension, split into several of the given sizes; one of them may be −1."""
     shape = unwrap(input).shape
+    dim = normalize_dim("unflatten", dim, len(shape))
     if not shape:
         raise RuntimeError("unflatten: got a 0-d tensor, expected at least one dimension")
-    dim = normalize_dim("unflatten", dim, len(shape))
     parts = infer_shape("unflatten", shape[dim : dim + 1], as_ints("unflatten", sizes))
     if not parts:
         raise ShapeError("unflatten: got no sizes, expected at least one")
-    return View.apply(input, shape[:dim] + parts + shape[dim + 1 :])  # (…, a·b, …) → (…, a, b, …)
+    # (…, a·b, …) → (…, a, b, …), for which memory always allows a view
+    return View.apply(input, shape[:dim] + parts + shape[dim + 1 :])
 
 
 def ravel(input: Tensor) -> Tensor:
@@ -307,7 +314,7 @@ def movedim(input: Tensor, source: Ints, destination: Ints) -> Tensor:
     if not ndim:
         return Permute.apply(input, ())
     order = [d for d in range(ndim) if d not in moved]
-    for place, dim in sorted(zip(places, moved)):
+    for place, dim in sorted(zip(places, moved, strict=True)):
         order.insert(place, dim)
     return Permute.apply(input, tuple(order))
 

@@ -1,3 +1,135 @@
+"""Softmax and its logarithm, along any dimension.
+
+exp is taken of x − max x, which is the same quotient and cannot overflow.
+"""
+
 from __future__ import annotations
 
-__all__: list[str] = []
+import warnings
+from typing import TYPE_CHECKING, Any
+
+from ..autograd.op import Op
+from ..autograd.variable import unwrap
+from ..backend import Array, xp
+from ..dtype import to_numpy_dtype
+from ..random import generator_for
+from .dims import accepts_axis, normalize_dim
+from .pointwise import exp
+from .promote import cast
+from .reduce import require_float
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+class Softmax(Op):
+    """y = exp x / Σ exp x;  dx = y·(g − Σ g·y)"""
+
+    saves = ("out",)
+
+    def forward(self, x: Array, dim: int) -> Array:
+        self.dim = dim
+        return softmax_of(x, dim)
+
+    def backward(self, g: Any) -> Any:
+        (y,) = self.saved
+        return y * (g - (g * y).sum(axis=self.dim, keepdims=True))
+
+
+def softmax_of(x: Array, dim: int) -> Array:
+    """Softmax of a raw array, in one new array."""
+    if not x.size:
+        return x.copy()
+    y = x - x.max(axis=dim, keepdims=True)
+    xp(x).exp(y, out=y)
+    y /= y.sum(axis=dim, keepdims=True)
+    return y
+
+
+class LogSoftmax(Op):
+    """y = x − log Σ exp x;  dx = g − exp(y)·Σ g"""
+
+    saves = ("out",)
+
+    def forward(self, x: Array, dim: int) -> Array:
+        self.dim = dim
+        if not x.size:
+            return x.copy()
+        y = x - x.max(axis=dim, keepdims=True)
+        library = xp(x)
+        y -= library.log(library.exp(y).sum(axis=dim, keepdims=True))
+        return y
+
+    def backward(self, g: Any) -> Any:
+        (y,) = self.saved
+        return g - exp(y) * g.sum(axis=self.dim, keepdims=True)
+
+
+def _apply(op: Any, input: Tensor, dim: int | None, dtype: Any, stacklevel: int) -> Tensor:
+    """Softmax or LogSoftmax with the arguments seen to: dim, dtype, and 0-d tensors."""
+    name = op.name_
+    if dtype is not None:
+        input = cast(input, to_numpy_dtype(dtype))
+    require_float(name, input)
+    if dim is None:
+        dim = 0 if input.ndim in (0, 1, 3) else 1
+        warnings.warn(
+            f"{name}: dim is not given, {dim} is taken as in old PyTorch; pass dim=",
+            stacklevel=stacklevel + 1,
+        )
+    dim = normalize_dim(name, dim, input.ndim)
+    if not input.ndim:
+        return op.apply(input.reshape((1,)), 0).reshape(())
+    return op.apply(input, dim)
+
+
+@accepts_axis
+def softmax(
+    input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3
+) -> Tensor:
+    """exp(input) / Σ exp(input) along `dim`: positive numbers that sum to 1.
+
+    dtype: the input is converted to it first. A row of nothing but −inf gives NaN, as in PyTorch.
+    """
+    return _apply(Softmax, input, dim, dtype, _stacklevel)
+
+
+@accepts_axis
+def log_softmax(
+    input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3
+) -> Tensor:
+    """log(softmax(input)) along `dim`, without the loss of digits of taking the two in turn."""
+    return _apply(LogSoftmax, input, dim, dtype, _stacklevel)
+
+
+@accepts_axis
+def softmin(
+    input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3
+) -> Tensor:
+    """softmax(−input) along `dim`."""
+    return _apply(Softmax, -input, dim, dtype, _stacklevel)
+
+
+def gumbel_softmax(
+    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
+) -> Tensor:
+    """A random, differentiable choice: softmax((logits + Gumbel noise) / tau) along `dim`.
+
+    hard: one-hot in the forward pass, with the gradient of the soft choice. eps is not used.
+    """
+    array = unwrap(logits)
+    library = xp(array)
+    # −log of an exponential variable; 1 − u keeps clear of log 0
+    uniform = 1 - generator_for(array).uniform(array.shape, array.dtype)
+    noise = -library.log(-library.log(uniform) + float(library.finfo(array.dtype).tiny))
+    soft = softmax((logits + noise) / tau, dim)
+    if not hard:
+        return soft
+    chosen = unwrap(soft)
+    axis = normalize_dim("gumbel_softmax", dim, array.ndim)
+    place = library.arange(chosen.shape[axis]).reshape((-1,) + (1,) * (chosen.ndim - 1 - axis))
+    one_hot = (place == chosen.argmax(axis=axis, keepdims=True)).astype(chosen.dtype)
+    return soft + (one_hot - chosen)
+
+
+__all__ = ["gumbel_softmax", "log_softmax", "softmax", "softmin"]

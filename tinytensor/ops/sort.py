@@ -56,7 +56,7 @@ class UniqueConsecutive(Op):
     def forward(self, x: Array, dim: int) -> tuple:
         lib = xp(x)
         length = x.shape[dim]
-        rows = lib.moveaxis(x, dim, 0).reshape(length, -1)
+        rows = lib.moveaxis(x, dim, 0).reshape(length, x.size // max(length, 1))
         starts = lib.ones(length, dtype=bool)
         starts[1:] = (rows[1:] != rows[:-1]).any(axis=1)
         inverse = lib.cumsum(starts) - 1
@@ -171,6 +171,12 @@ def _chosen(values: Any, inverse: Any, counts: Any, with_inverse: bool, with_cou
     return results if len(results) > 1 else values
 
 
+def _dim_of_slices(name: str, input: Any, dim: int) -> int:
+    if not input.ndim:
+        raise IndexError(f"{name}: got dim {dim} for a 0-d tensor, which has none; leave it out")
+    return normalize_dim(name, dim, input.ndim)
+
+
 def unique(
     input: Tensor,
     sorted: bool = True,
@@ -184,7 +190,7 @@ def unique(
     each occurs. `sorted` is there for PyTorch's sake: they always are.
     """
     if dim is not None:
-        dim = normalize_dim("unique", dim, input.ndim)
+        dim = _dim_of_slices("unique", input, dim)
     values, inverse, counts = Unique.apply(input, dim)
     return _chosen(values, inverse, counts, return_inverse, return_counts)
 
@@ -200,7 +206,7 @@ def unique_consecutive(
         values, inverse, counts = UniqueConsecutive.apply(input.reshape((-1,)), 0)
         inverse = inverse.reshape(input.shape)
     else:
-        dim = normalize_dim("unique_consecutive", dim, input.ndim)
+        dim = _dim_of_slices("unique_consecutive", input, dim)
         values, inverse, counts = UniqueConsecutive.apply(input, dim)
     return _chosen(values, inverse, counts, return_inverse, return_counts)
 

@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 def variance(x: Array, dims: tuple, correction: float, keepdim: bool) -> tuple[Array, float]:
     """The variance of a raw array, and 1/(n − correction), infinite for too few elements."""
     count = math.prod(x.shape[i] for i in dims)
-    kept = total(x, dims, True)
-    centered = x - kept / count if count else x
+    if count:
+        # Seen from the slice's first element, the variance of equal elements is exactly 0.
+        first = tuple(slice(0, 1) if i in dims else slice(None) for i in range(x.ndim))
+        x = x - x[first]
+        x = x - total(x, dims, True) / count
     scale = 1 / (count - correction) if count > correction else math.inf
-    return total(centered * centered, dims, keepdim) * scale, scale
+    return total(x * x, dims, keepdim) * scale, scale
 
 
 class Var(Op):
@@ -54,7 +57,7 @@ class Std(Op):
 
     def backward(self, g: Any) -> Any:
         x, y = self.saved
-        g = g * self.scale / not_zero(y)
+        g = g * self.scale / not_zero(y) * (y != 0)
         g = g.reshape(keep_dims(x.shape, self.dims))
         return g * (x - mean(x, self.dims, True))
 
@@ -89,6 +92,8 @@ class Norm(Op):
         gx = g.reshape(kept) * (x / divisor)
         if self.p != 2:
             gx = gx * (not_zero(abs(x)) / divisor) ** (self.p - 2)
+        if self.p < 0:  # then y is 0 as soon as one of several x is
+            gx = gx * (y != 0).reshape(kept)
         return gx
 
 
@@ -196,12 +201,12 @@ def norm(
         input = cast(input, to_numpy_dtype(dtype))
     require_float("norm", input)
     dims = normalize_dims("norm", dim, input.ndim)
+    if (p < 0 or p == math.inf) and not math.prod(input.shape[i] for i in dims):
+        raise RuntimeError(
+            f"norm: got a tensor of shape {tuple(input.shape)}, which has nothing to take the "
+            f"{p} norm of over dims {dims}, expected at least one element"
+        )
     if math.isinf(p):
-        if not math.prod(input.shape[i] for i in dims):
-            raise RuntimeError(
-                f"norm: got a tensor of shape {tuple(input.shape)}, which has nothing to take the "
-                f"{p} norm of over dims {dims}, expected at least one element"
-            )
         return (ops.amax if p > 0 else ops.amin)(abs(input), dims, keepdim)
     if p == 1:
         return ops.sum(abs(input), dims, keepdim)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from typing import Any, Callable, Iterable
 
 from ..autograd.mode import enable_grad, no_grad
-from ..autograd.variable import Variable, wrap
+from ..autograd.variable import Variable, count_write, wrap
 
 
 class Optimizer:
@@ -77,7 +77,7 @@ class Optimizer:
                 for p in group["params"]:
                     if p._grad is not None:
                         self.update(p.array, p._grad.array, self.state[p], group)
-                        (p._counter or p)._writes += 1
+                        count_write(p)
         return loss
 
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:

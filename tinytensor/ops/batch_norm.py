@@ -1,0 +1,158 @@
+"""Normalisation over a batch (batch_norm), and over each channel of each sample (instance_norm)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..autograd.inplace import assign
+from ..autograd.variable import unwrap
+from ..backend import Array
+from ..errors import ShapeError
+from .layer_norm import LayerNorm, check_parameter
+from .power import sqrt
+from .reduce import require_float
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+class BatchNorm(LayerNorm):
+    """As LayerNorm, over the samples and positions of each channel."""
+
+
+class InstanceNorm(LayerNorm):
+    """As LayerNorm, over the positions of each channel of each sample."""
+
+
+class RunningStatistics:
+    """running ← (1 − momentum)·running + momentum·observed, in place, as a batch goes through.
+
+    The variance is brought from dividing by n to dividing by n − 1, as PyTorch does for these.
+    """
+
+    def __init__(self, mean: Any, variance: Any, momentum: float, count: int):
+        self.mean, self.variance, self.momentum, self.count = mean, variance, momentum, count
+
+    def __call__(self, mean: Array, variance: Array) -> None:
+        """mean and variance: (1, C, 1, …), or (N, C, 1, …) to be averaged over N."""
+        if not self.count:
+            return  # an empty batch tells nothing
+        unbiased = variance * (self.count / (self.count - 1))
+        for running, observed in ((self.mean, mean), (self.variance, unbiased)):
+            if running is not None:
+                observed = observed.mean(axis=0).reshape(-1)  # (N, C, 1, …) → (C)
+                change = self.momentum * (observed - unwrap(running))
+                assign(running, ..., unwrap(running) + change, "batch_norm")
+
+
+def _checked(name: str, input: Any, parameters: dict) -> tuple:
+    """The shape that makes a (C) tensor broadcast over x (N, C, …): (C, 1, …)."""
+    require_float(name, input)
+    shape = tuple(input.shape)
+    if len(shape) < 2:
+        raise ShapeError(f"{name}: x has shape {shape}, expected (N, C, …)")
+    for what, parameter in parameters.items():
+        check_parameter(name, what, parameter, shape[1:2], "axis 1", input)
+    return (shape[1],) + (1,) * (len(shape) - 2)
+
+
+def _values_per(name: str, what: str, input: Any, axes: tuple) -> int:
+    """How many values each mean is taken over; more than one, or there is no variance."""
+    count = 1
+    for axis in axes:
+        count *= input.shape[axis]
+    if count == 1:
+        raise ValueError(
+            f"{name}: expected more than 1 value per {what} when training, got x of shape "
+            f"{tuple(input.shape)}"
+        )
+    return count
+
+
+def _reshaped(parameter: Any, shape: tuple) -> Any:
+    return None if parameter is None else parameter.reshape(shape)
+
+
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Mean 0 and variance 1 for each channel, then ·weight + bias.
+
+    input (N, C, …); all others (C). In training, mean and variance are those of the batch, and the
+    running ones, if given, are updated in place; otherwise the running ones are used.
+    """
+    parameters = {
+        "running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias
+    }  # fmt: skip
+    shape = _checked("batch_norm", input, parameters)
+    weight, bias = _reshaped(weight, shape), _reshaped(bias, shape)
+    if training:
+        axes = (0, *range(2, input.ndim))
+        count = _values_per("batch_norm", "channel", input, axes)
+        update = None
+        if running_mean is not None or running_var is not None:
+            update = RunningStatistics(running_mean, running_var, momentum, count)
+        return BatchNorm.apply(input, weight, bias, axes, eps, update)
+    if running_mean is None or running_var is None:
+        raise RuntimeError(
+            "batch_norm: running_mean and running_var are needed in evaluation; "
+            "pass them, or training=True"
+        )
+    return _with_running(input, running_mean, running_var, weight, bias, eps, shape)
+
+
+def _with_running(
+    input: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps: float, shape: tuple
+) -> Any:
+    """(x − mean) / √(variance + eps)·weight + bias, as one scale and one shift for each channel."""
+    scale = 1 / sqrt(variance.reshape(shape) + eps)
+    if weight is not None:
+        scale = scale * weight
+    shift = -mean.reshape(shape) * scale
+    if bias is not None:
+        shift = shift + bias
+    return input * scale + shift
+
+
+def instance_norm(
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Mean 0 and variance 1 over the positions of each channel of each sample, ·weight + bias.
+
+    input (N, C, positions …); all others (C). use_input_stats=False: the running mean and variance
+    are used instead; otherwise they, if given, are updated in place.
+    """
+    parameters = {
+        "running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias
+    }  # fmt: skip
+    shape = _checked("instance_norm", input, parameters)
+    weight, bias = _reshaped(weight, shape), _reshaped(bias, shape)
+    if not use_input_stats:
+        if running_mean is None or running_var is None:
+            raise RuntimeError(
+                "instance_norm: running_mean and running_var are needed with use_input_stats=False"
+            )
+        return _with_running(input, running_mean, running_var, weight, bias, eps, shape)
+    axes = tuple(range(2, input.ndim))
+    count = _values_per("instance_norm", "channel of a sample", input, axes)
+    update = None
+    if running_mean is not None or running_var is not None:
+        update = RunningStatistics(running_mean, running_var, momentum, count)
+    return InstanceNorm.apply(input, weight, bias, axes, eps, update)
+
+
+__all__ = ["batch_norm", "instance_norm"]

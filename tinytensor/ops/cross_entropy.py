@@ -1,0 +1,261 @@
+"""Losses of classification into one of C classes: cross_entropy and nll_loss."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from ..autograd.op import Op
+from ..autograd.variable import Variable, unwrap
+from ..backend import Array, xp
+from ..errors import ShapeError
+from .index import Unindex
+from .pointwise import exp
+from .reduce import logsumexp, require_float
+from .reduction import reduce_loss, reduction_of
+from .shape import movedim
+from .softmax import log_softmax
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+def log_normalizer(x: Any) -> Any:
+    """log Σ exp x for each row: (M, C) → (M, 1)."""
+    return logsumexp(x, 1, keepdim=True)
+
+
+class CrossEntropy(Op):
+    """l = pull·(z − x[t]) + spread·Σ w·(z − x), z = log Σ exp x, for each row x;  y = l or Σl/count
+
+    dx = g/count·((pull + spread·Σ w)·softmax x − spread·w − pull·onehot t)
+
+    pull (M): how much each row's own class counts. spread (M), or None: how much all classes do,
+    each by its weight in w (C), 1 for None; this is label smoothing. count: None for no reduction.
+    """
+
+    saves = ("x", "target", "pull", "spread", "w")
+
+    def forward(self, x: Array, target: Array, pull: Array, spread: Array | None, w: Array | None,
+                count: Any) -> Array:  # fmt: skip
+        library = xp(x)
+        z = self.keep(log_normalizer, x)[:, 0]
+        loss = z - x[library.arange(x.shape[0]), target]
+        loss *= pull
+        loss[pull == 0] = 0  # rows to ignore count nothing, not even if they hold inf or NaN
+        if spread is not None:
+            even = z * x.shape[1] - x.sum(axis=1) if w is None else z * w.sum() - x @ w
+            even *= spread
+            even[spread == 0] = 0
+            loss += even
+        self.divisor = divisor_of(count, loss)
+        return loss if count is None else loss.sum() / count
+
+    def backward(self, g: Any) -> Any:
+        x, *constants = self.saved
+        target, pull, spread, w = (unwrap(constant) for constant in constants)
+        g = (g / self.divisor).reshape((-1, 1))  # () → (1, 1), or (M) → (M, 1)
+        share = pull if spread is None else pull + spread * (x.shape[1] if w is None else w.sum())
+        dx = exp(x - self.recall(log_normalizer, x)) * (g * share[:, None])
+        if spread is not None:
+            dx = dx - g * (spread[:, None] if w is None else spread[:, None] * w)
+        rows = xp(target).arange(target.shape[0])
+        dx[rows, target] -= (g * pull[:, None])[:, 0]  # dx is fresh: nobody else sees it
+        return dx
+
+
+class NllLoss(Op):
+    """l = −pull·x[t] for each row x;  y = l or Σ l / count;  dx = −g/count·pull·onehot t"""
+
+    saves = ("target", "pull")
+
+    def forward(self, x: Array, target: Array, pull: Array, count: Any) -> Array:
+        self.shape = x.shape
+        loss = x[xp(x).arange(x.shape[0]), target] * -pull
+        loss[pull == 0] = 0
+        self.divisor = divisor_of(count, loss)
+        return loss if count is None else loss.sum() / count
+
+    def backward(self, g: Any) -> Any:
+        target, pull = (unwrap(constant) for constant in self.saved)
+        rows = xp(target).arange(target.shape[0])
+        return Unindex.apply(g / self.divisor * -pull, self.shape, (rows, target))
+
+
+def divisor_of(count: Any, loss: Array) -> Any:
+    """What gradients are divided by: count, or 1 where that is None or 0.
+
+    If nothing counts, the mean is 0/0 = NaN, but no row has a gradient, as in PyTorch.
+    """
+    if count is None or isinstance(count, float):
+        return count or 1.0
+    return xp(loss).where(count == 0, 1, count).astype(loss.dtype)
+
+
+# ------------------------------------------------------------------------------------------
+# Arguments
+# ------------------------------------------------------------------------------------------
+
+
+def _class_dim(input: Any) -> int:
+    return 0 if input.ndim == 1 else 1
+
+
+def _check_weight(name: str, input: Any, weight: Any) -> Array | None:
+    """The weights of the classes as a raw array; they are constants, as in PyTorch."""
+    require_float(name, input)
+    if not input.ndim:
+        raise ShapeError(f"{name}: input has shape (), expected (C), (N, C) or (N, C, d1, …)")
+    if weight is None:
+        return None
+    classes = input.shape[_class_dim(input)]
+    if tuple(weight.shape) != (classes,):
+        raise ShapeError(
+            f"{name}: weight has shape {tuple(weight.shape)}, expected ({classes},), one for each "
+            f"class of input {tuple(input.shape)}"
+        )
+    if isinstance(weight, Variable) and weight._tracked:
+        raise RuntimeError(
+            f"{name}: weight requires grad, but the loss is not differentiable by it; detach() it"
+        )
+    return unwrap(weight)
+
+
+def _as_rows(input: Any) -> Any:
+    """(C) → (1, C); (N, C, d1, …) → (N·d1·…, C)."""
+    if input.ndim == 1:
+        return input.reshape((1, -1))
+    if input.ndim > 2:
+        input = movedim(input, 1, -1)
+        return input.reshape((math.prod(input.shape[:-1]), input.shape[-1]))
+    return input
+
+
+def _targets(
+    name: str, input: Any, target: Any, weight: Array | None, ignore_index: int
+) -> tuple[Array, Array, Array]:
+    """(class, whether it counts, its weight) for each row of `_as_rows(input)`, each (M)."""
+    shape = tuple(input.shape)
+    expected = shape[:1] + shape[2:] if len(shape) > 1 else ()
+    numbers = unwrap(target)
+    if tuple(numbers.shape) != expected:
+        raise ShapeError(
+            f"{name}: target has shape {tuple(numbers.shape)}, expected {expected} for class "
+            f"numbers with input {shape}"
+        )
+    if numbers.dtype.kind not in "iu":
+        raise RuntimeError(
+            f"{name}: target has dtype {numbers.dtype}, expected integers, the numbers of the "
+            "classes; use .long()"
+        )
+    library = xp(numbers)
+    numbers = numbers.reshape(-1)
+    counts = numbers != ignore_index
+    chosen = library.where(counts, numbers, 0)
+    classes = shape[_class_dim(input)]
+    if chosen.size:
+        low, high = int(chosen.min()), int(chosen.max())
+        if low < 0 or high >= classes:
+            raise IndexError(
+                f"{name}: target {low if low < 0 else high} is out of bounds for {classes} "
+                f"classes, expected 0 to {classes - 1}, or ignore_index={ignore_index}"
+            )
+    pull = counts.astype(unwrap(input).dtype)
+    if weight is not None:
+        pull *= weight[chosen]
+    return chosen, counts, pull
+
+
+def _count(pull: Array, reduction: str) -> Any:
+    """What the sum of the losses is divided by; None if they are not summed."""
+    if reduction == "mean":
+        return pull.sum()
+    return 1.0 if reduction == "sum" else None
+
+
+# ------------------------------------------------------------------------------------------
+# Functions
+# ------------------------------------------------------------------------------------------
+
+
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
+    """−log softmax(input)[target], averaged: how surprised the logits `input` are by the targets.
+
+    input (C), (N, C) or (N, C, d1, …). target: class numbers of shape (), (N) or (N, d1, …), or
+    probabilities in the shape of input.
+
+    weight (C): how much each class counts; the mean is then weighted too. ignore_index: a class
+    number that counts nothing. label_smoothing: this part of the target is spread evenly over all
+    classes. reduction: "none", "mean" or "sum".
+    """
+    name = "cross_entropy"
+    reduction = reduction_of(name, reduction, size_average, reduce)
+    if not 0 <= label_smoothing <= 1:
+        raise RuntimeError(
+            f"{name}: label_smoothing must be between 0.0 and 1.0, got {label_smoothing}"
+        )
+    w = _check_weight(name, input, weight)
+    if tuple(input.shape) == tuple(target.shape):
+        return _with_probabilities(input, target, w, reduction, label_smoothing)
+
+    chosen, counts, pull = _targets(name, input, target, w, ignore_index)
+    count = _count(pull, reduction)
+    spread = None
+    if label_smoothing > 0:
+        classes = input.shape[_class_dim(input)]
+        spread = counts.astype(pull.dtype) * (label_smoothing / classes)
+        pull = pull * (1 - label_smoothing)
+    loss = CrossEntropy.apply(_as_rows(input), chosen, pull, spread, weight, count)
+    return loss.reshape(tuple(target.shape)) if reduction == "none" else loss
+
+
+def _with_probabilities(
+    input: Any, target: Any, weight: Array | None, reduction: str, smoothing: float
+) -> Any:
+    """−Σ target·log softmax(input) over the classes, each class with its weight."""
+    if unwrap(target).dtype.kind != "f":
+        raise RuntimeError(
+            f"cross_entropy: target has the shape of input, {tuple(input.shape)}, which means "
+            f"probabilities, but dtype {unwrap(target).dtype}, expected floating point"
+        )
+    dim = _class_dim(input)
+    classes = input.shape[dim]
+    if smoothing > 0:
+        target = target * (1 - smoothing) + smoothing / classes
+    if weight is not None:
+        target = target * weight.reshape((classes,) + (1,) * (input.ndim - dim - 1))
+    loss = -(log_softmax(input, dim) * target).sum(axis=dim)
+    return reduce_loss(loss, reduction)
+
+
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """−input[target], averaged, for log-probabilities `input`: cross_entropy without its softmax.
+
+    input (C), (N, C) or (N, C, d1, …); target: class numbers of shape (), (N) or (N, d1, …). The
+    other arguments are those of `cross_entropy`.
+    """
+    reduction = reduction_of("nll_loss", reduction, size_average, reduce)
+    w = _check_weight("nll_loss", input, weight)
+    chosen, _, pull = _targets("nll_loss", input, target, w, ignore_index)
+    loss = NllLoss.apply(_as_rows(input), chosen, pull, _count(pull, reduction))
+    return loss.reshape(tuple(target.shape)) if reduction == "none" else loss
+
+
+__all__ = ["cross_entropy", "nll_loss"]

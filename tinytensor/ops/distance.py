@@ -1,0 +1,68 @@
+"""Lengths, angles and distances of vectors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..errors import ShapeError
+from .clamp import clamp_min
+from .dims import accepts_axis
+from .promote import promote_float
+from .variance import norm
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+@accepts_axis
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
+    """input / ‖input‖ₚ along `dim`: vectors of length 1. Lengths below eps count as eps."""
+    return input / clamp_min(norm(input, p, dim, keepdim=True), eps)
+
+
+@accepts_axis
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """x1·x2 / (‖x1‖·‖x2‖) along `dim`: the cosine of the angle between two vectors.
+
+    x1 and x2 broadcast; lengths below eps count as eps.
+    """
+    x1, x2 = promote_float(x1, x2)
+    if x1.ndim != x2.ndim:
+        # `dim` counts in the common shape: give both as many dimensions.
+        ndim = max(x1.ndim, x2.ndim)
+        x1 = x1.reshape((1,) * (ndim - x1.ndim) + tuple(x1.shape))
+        x2 = x2.reshape((1,) * (ndim - x2.ndim) + tuple(x2.shape))
+    unit1 = x1 / clamp_min(norm(x1, 2, dim, keepdim=True), eps)
+    unit2 = x2 / clamp_min(norm(x2, 2, dim, keepdim=True), eps)
+    return (unit1 * unit2).sum(dim)
+
+
+def pairwise_distance(
+    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Tensor:
+    """‖x1 − x2 + eps‖ₚ over the last dimension; x1 and x2 broadcast."""
+    return norm(x1 - x2 + eps, p, -1, keepdim)
+
+
+def cdist(
+    x1: Tensor,
+    x2: Tensor,
+    p: float = 2.0,
+    compute_mode: str = "use_mm_for_euclid_dist_if_necessary",
+) -> Tensor:
+    """‖a − b‖ₚ for each row a of x1 (…, P, M) and each row b of x2 (…, R, M): (…, P, R).
+
+    compute_mode is PyTorch's; differences are always taken one by one here.
+    """
+    if x1.ndim < 2 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-1]:
+        raise ShapeError(
+            f"cdist: x1 has shape {tuple(x1.shape)} and x2 {tuple(x2.shape)}, expected (…, P, M) "
+            "and (…, R, M)"
+        )
+    # (…, P, 1, M) − (…, 1, R, M) → (…, P, R, M)
+    rows = x1.reshape((*x1.shape[:-1], 1, x1.shape[-1]))
+    columns = x2.reshape((*x2.shape[:-2], 1, *x2.shape[-2:]))
+    return norm(rows - columns, p, -1)
+
+
+__all__ = ["cdist", "cosine_similarity", "normalize", "pairwise_distance"]

@@ -1,0 +1,213 @@
+"""Normalisation within each sample: layer_norm, group_norm, rms_norm.
+
+layer_norm, group_norm, batch_norm and instance_norm are one rule over different axes: subtract the
+mean, divide by the standard deviation, then scale by `weight` and shift by `bias`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..autograd.op import Op
+from ..autograd.variable import unwrap
+from ..backend import Array
+from ..errors import ShapeError
+from .power import sqrt
+from .reduce import mean, require_float
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+def average(x: Any, axes: tuple) -> Any:
+    """Mean over `axes`, which stay as dimensions of length 1."""
+    return mean(x, axes, keepdim=True)
+
+
+def mean_square(x: Any, axes: tuple) -> Any:
+    """Mean of x² over `axes`: the variance, if x has mean 0."""
+    return mean(x * x, axes, keepdim=True)
+
+
+class LayerNorm(Op):
+    """y = w·n + b with n = (x − mean x)·s, s = 1 / √(var x + eps)
+
+    dn = g·w,  dx = s·(dn − mean dn − n·mean(dn·n)),  dw = g·n,  db = g
+
+    mean and var are over `axes`; w and b broadcast. `observe`, if given, is called with the two.
+    """
+
+    saves = ("x", "weight")
+
+    def forward(self, x: Array, weight: Array | None, bias: Array | None, axes: tuple, eps: float,
+                observe: Callable | None = None) -> Array:  # fmt: skip
+        self.axes, self.eps = axes, eps
+        center = self.keep(average, x, axes)
+        y = x - center
+        variance = self.keep(mean_square, y, axes)
+        if observe is not None:
+            observe(center, variance)
+        y *= (variance + eps) ** -0.5
+        if weight is not None:
+            y *= weight
+        if bias is not None:
+            y += bias
+        return y
+
+    def backward(self, g: Any) -> Any:
+        x, weight = self.saved
+        centered = x - self.recall(average, x, self.axes)
+        s = 1 / sqrt(self.recall(mean_square, centered, self.axes) + self.eps)
+        n = centered * s
+        dx = None
+        if self.needs(0):
+            dn = g if weight is None else g * weight
+            dx = s * (dn - average(dn, self.axes) - n * average(dn * n, self.axes))
+        return dx, g * n if self.needs(1) else None, g
+
+
+class GroupNorm(LayerNorm):
+    """As LayerNorm, over the channels of one group and their positions."""
+
+
+class RmsNorm(Op):
+    """y = w·n with n = x·s, s = 1 / √(mean x² + eps)
+
+    dn = g·w,  dx = s·(dn − n·mean(dn·n)),  dw = g·n
+    """
+
+    saves = ("x", "weight")
+
+    def forward(self, x: Array, weight: Array | None, axes: tuple, eps: float) -> Array:
+        self.axes, self.eps = axes, eps
+        y = x * (self.keep(mean_square, x, axes) + eps) ** -0.5
+        if weight is not None:
+            y *= weight
+        return y
+
+    def backward(self, g: Any) -> Any:
+        x, weight = self.saved
+        s = 1 / sqrt(self.recall(mean_square, x, self.axes) + self.eps)
+        n = x * s
+        dn = g if weight is None else g * weight
+        dx = s * (dn - n * average(dn * n, self.axes)) if self.needs(0) else None
+        return dx, g * n if self.needs(1) else None
+
+
+# ------------------------------------------------------------------------------------------
+# Checks that the functions share
+# ------------------------------------------------------------------------------------------
+
+
+def check_parameter(
+    name: str, what: str, parameter: Any, shape: tuple, of: str, input: Any
+) -> None:
+    """Refuse a weight or bias (or running statistic) that does not fit the input."""
+    if parameter is None:
+        return
+    found = tuple(parameter.shape)
+    if found != shape:
+        raise ShapeError(
+            f"{name}: {what} has shape {found}, expected {shape}, {of} of x {tuple(input.shape)}"
+        )
+    dtype, expected = unwrap(parameter).dtype, unwrap(input).dtype
+    if dtype != expected:
+        raise RuntimeError(
+            f"{name}: {what} is {dtype}, expected {expected}, the dtype of x; convert one of them"
+        )
+
+
+def _normalized_axes(name: str, input: Any, normalized_shape: Any) -> tuple[tuple, tuple, str]:
+    """(shape, axes, what they are called) for the last dimensions that are to be normalised."""
+    try:
+        shape = tuple(int(n) for n in normalized_shape)
+    except TypeError:
+        shape = (int(normalized_shape),)  # PyTorch takes an int in the module only
+    found = tuple(input.shape)
+    if not shape or found[-len(shape) :] != shape:
+        wanted = ", ".join(["…", *map(str, shape)])
+        raise ShapeError(
+            f"{name}: x has shape {found}, expected ({wanted}) for normalized_shape {shape}, which "
+            "names at least one dimension"
+        )
+    of = "the last axis" if len(shape) == 1 else f"the last {len(shape)} axes"
+    return shape, tuple(range(-len(shape), 0)), of
+
+
+# ------------------------------------------------------------------------------------------
+# Functions
+# ------------------------------------------------------------------------------------------
+
+
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Any,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Mean 0 and variance 1 over the last dimensions, then ·weight + bias.
+
+    input (…, *normalized_shape); weight and bias, if given, have the shape normalized_shape.
+    """
+    require_float("layer_norm", input)
+    shape, axes, of = _normalized_axes("layer_norm", input, normalized_shape)
+    check_parameter("layer_norm", "weight", weight, shape, of, input)
+    check_parameter("layer_norm", "bias", bias, shape, of, input)
+    return LayerNorm.apply(input, weight, bias, axes, eps)
+
+
+def rms_norm(
+    input: Tensor, normalized_shape: Any, weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
+    """Divide by the root mean square over the last dimensions, then ·weight.
+
+    input (…, *normalized_shape), weight of the shape normalized_shape. eps: by default the smallest
+    number that makes a difference to 1 in the input's dtype.
+    """
+    require_float("rms_norm", input)
+    shape, axes, of = _normalized_axes("rms_norm", input, normalized_shape)
+    check_parameter("rms_norm", "weight", weight, shape, of, input)
+    if eps is None:
+        eps = float(np.finfo(unwrap(input).dtype).eps)
+    return RmsNorm.apply(input, weight, axes, eps)
+
+
+def group_norm(
+    input: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
+    """Mean 0 and variance 1 over each group of channels of each sample, then ·weight + bias.
+
+    input (N, C, …), with C a multiple of num_groups; weight and bias (C).
+    """
+    require_float("group_norm", input)
+    shape = tuple(input.shape)
+    if len(shape) < 2:
+        raise ShapeError(f"group_norm: x has shape {shape}, expected (N, C, …)")
+    samples, channels = shape[:2]
+    if num_groups <= 0 or channels % num_groups:
+        raise ShapeError(
+            f"group_norm: x {shape} has {channels} channels, which is not a multiple of "
+            f"num_groups={num_groups}"
+        )
+    check_parameter("group_norm", "weight", weight, (channels,), "axis 1", input)
+    check_parameter("group_norm", "bias", bias, (channels,), "axis 1", input)
+    size = channels // num_groups
+    # (N, C, …) → (N, G, C/G, positions); weight and bias (C) → (G, C/G, 1)
+    positions = int(np.prod(shape[2:], dtype=np.int64))
+    grouped = input.reshape((samples, num_groups, size, positions))
+    if weight is not None:
+        weight = weight.reshape((num_groups, size, 1))
+    if bias is not None:
+        bias = bias.reshape((num_groups, size, 1))
+    return GroupNorm.apply(grouped, weight, bias, (2, 3), eps).reshape(shape)
+
+
+__all__ = ["group_norm", "layer_norm", "rms_norm"]

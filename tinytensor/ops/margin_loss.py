@@ -1,0 +1,228 @@
+"""Losses that ask for a margin: between two scores, two distances, or a score and a decision."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..autograd.variable import unwrap
+from ..backend import xp
+from ..errors import ShapeError
+from .activation import logsigmoid, softplus
+from .clamp import clamp_min, minimum, where
+from .distance import pairwise_distance
+from .power import sqrt
+from .reduce import require_float
+from .reduction import reduce_loss, reduction_of
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """max(0, margin − target·(input1 − input2)), averaged.
+
+    target: 1 where input1 should be larger, −1 where input2 should.
+    """
+    name = "margin_ranking_loss"
+    reduction = reduction_of(name, reduction, size_average, reduce)
+    if not input1.ndim == input2.ndim == target.ndim:
+        raise ShapeError(
+            f"{name}: got shapes {tuple(input1.shape)}, {tuple(input2.shape)} and target "
+            f"{tuple(target.shape)}, expected the same number of dimensions"
+        )
+    return reduce_loss(clamp_min(margin - target * (input1 - input2), 0), reduction)
+
+
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """input where target is 1, max(0, margin − input) where it is −1, averaged."""
+    reduction = reduction_of("hinge_embedding_loss", reduction, size_average, reduce)
+    near = where(target != -1, input, 0.0)
+    far = where(target != 1, clamp_min(margin - input, 0), 0.0)
+    return reduce_loss(near + far, reduction)
+
+
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """1 − cosine where target is 1, max(0, cosine − margin) where it is −1, averaged.
+
+    input1, input2 (N, D) with target (N), or (D) with target ().
+    """
+    name = "cosine_embedding_loss"
+    reduction = reduction_of(name, reduction, size_average, reduce)
+    if target.ndim > 1 or target.ndim + 1 != input1.ndim or target.ndim + 1 != input2.ndim:
+        raise ShapeError(
+            f"{name}: got shapes {tuple(input1.shape)}, {tuple(input2.shape)} and target "
+            f"{tuple(target.shape)}, expected (N, D), (N, D) and (N), or (D), (D) and ()"
+        )
+    eps = 1e-12  # PyTorch's; differentiable also where a vector is 0
+    product = (input1 * input2).sum(axis=-1)
+    lengths = ((input1 * input1).sum(axis=-1) + eps) * ((input2 * input2).sum(axis=-1) + eps)
+    cosine = product / sqrt(lengths)
+    alike = where(target == 1, 1 - cosine, 0.0)
+    unlike = where(target == -1, clamp_min(cosine - margin, 0), 0.0)
+    return reduce_loss(alike + unlike, reduction)
+
+
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """max(0, margin + ‖anchor − positive‖ₚ − ‖anchor − negative‖ₚ), averaged; all (N, D) or (D).
+
+    swap: use the distance of positive and negative where that is the smaller.
+    """
+    reduction = reduction_of("triplet_margin_loss", reduction, size_average, reduce)
+
+    def distance(a: Tensor, b: Tensor) -> Tensor:
+        return pairwise_distance(a, b, p, eps)
+
+    return _triplet_loss(
+        "triplet_margin_loss", (anchor, positive, negative), distance, margin, swap, reduction
+    )
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Callable | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
+    """As `triplet_margin_loss`, with a distance of one's own."""
+    name = "triplet_margin_with_distance_loss"
+    reduction = reduction_of(name, reduction)
+    distance = distance_function or pairwise_distance
+    return _triplet_loss(name, (anchor, positive, negative), distance, margin, swap, reduction)
+
+
+def _triplet_loss(
+    name: str, triplet: tuple, distance: Callable, margin: float, swap: bool, reduction: str
+) -> Any:
+    anchor, positive, negative = triplet
+    if margin <= 0:
+        raise ValueError(f"{name}: margin must be greater than 0, got {margin}")
+    if not anchor.ndim == positive.ndim == negative.ndim:
+        shapes = ", ".join(str(tuple(x.shape)) for x in triplet)
+        raise ShapeError(f"{name}: got shapes {shapes}, expected the same number of dimensions")
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = minimum(far, distance(positive, negative))
+    return reduce_loss(clamp_min(margin + near - far, 0), reduction)
+
+
+def soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """log(1 + exp(−target·input)), averaged; target is 1 or −1."""
+    reduction = reduction_of("soft_margin_loss", reduction, size_average, reduce)
+    require_float("soft_margin_loss", input)
+    return reduce_loss(softplus(-target * input), reduction)
+
+
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """binary_cross_entropy_with_logits, averaged over the classes, then over the batch.
+
+    input and target (N, C) or (C); weight (C).
+    """
+    reduction = reduction_of("multilabel_soft_margin_loss", reduction, size_average, reduce)
+    loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    if weight is not None:
+        loss = loss * weight
+    return reduce_loss(loss.mean(axis=-1), reduction)
+
+
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Σ max(0, margin − input[target] + input[c])ᵖ / C over the classes c other than the target.
+
+    input (N, C) or (C); target: class numbers (N) or (). weight (C): how much each class counts.
+    """
+    name = "multi_margin_loss"
+    reduction = reduction_of(name, reduction, size_average, reduce)
+    if p not in (1, 2):
+        raise ValueError(f"{name}: p is {p}, expected 1 or 2")
+    if input.ndim not in (1, 2) or tuple(target.shape) != tuple(input.shape[:-1]):
+        raise ShapeError(
+            f"{name}: got input {tuple(input.shape)} and target {tuple(target.shape)}, expected "
+            "(N, C) and (N), or (C) and ()"
+        )
+    classes = input.shape[-1]
+    chosen = unwrap(target).reshape(-1)
+    library = xp(chosen)
+    if chosen.size and (int(chosen.min()) < 0 or int(chosen.max()) >= classes):
+        raise RuntimeError(f"{name}: a target is out of range, expected 0 to {classes - 1}")
+    scores = input.reshape((-1, classes))  # (C) → (1, C)
+    own = scores[library.arange(chosen.size), chosen].reshape((-1, 1))
+    loss = clamp_min(margin - own + scores, 0)
+    if p == 2:
+        loss = loss * loss
+    if weight is not None:
+        loss = loss * unwrap(weight)[chosen].reshape((-1, 1))
+    others = library.arange(classes) != chosen[:, None]
+    loss = where(others, loss, 0.0).sum(axis=1) / classes
+    return reduce_loss(loss.reshape(tuple(target.shape)), reduction)
+
+
+__all__ = [
+    "cosine_embedding_loss",
+    "hinge_embedding_loss",
+    "margin_ranking_loss",
+    "multi_margin_loss",
+    "multilabel_soft_margin_loss",
+    "soft_margin_loss",
+    "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
+]

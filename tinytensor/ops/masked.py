@@ -1,0 +1,121 @@
+"""Masks: reading, filling and writing where one is True, and finding where that is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..autograd.op import Op
+from ..autograd.variable import unwrap
+from ..backend import Array, xp
+from ..errors import ShapeError
+from .broadcast import broadcast_to
+from .index import Index, IndexPut
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+class MaskedFill(Op):
+    """y = value where mask is True, else x;  dx = g but 0 there, dvalue = Σ g there"""
+
+    saves = ("mask",)
+
+    def forward(self, x: Array, mask: Array, value: Any) -> Array:
+        library = xp(x)
+        return library.where(mask, library.asarray(value).astype(x.dtype), x)
+
+    def backward(self, g: Any) -> Any:
+        (mask,) = self.saved
+        gx = MaskedFill.apply(g, mask, 0) if self.needs(0) else None
+        gvalue = MaskedFill.apply(g, ~mask, 0) if self.needs(2) else None
+        return gx, None, gvalue
+
+
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """`value` (a number or a 0-d tensor) where mask is True, input elsewhere; broadcast."""
+    broadcast_with_mask("masked_fill", input, mask)
+    check_0d("masked_fill", value)
+    return MaskedFill.apply(input, mask, value)
+
+
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """The elements of source, one after the other, where mask is True; input elsewhere."""
+    input, array = broadcast_with_mask("masked_scatter", input, mask)
+    if unwrap(source).dtype != unwrap(input).dtype:
+        raise RuntimeError(
+            f"masked_scatter: source has dtype {unwrap(source).dtype}, expected "
+            f"{unwrap(input).dtype}, as input"
+        )
+    needed, found = int(array.sum()), unwrap(source).size
+    if found < needed:
+        raise ShapeError(
+            f"masked_scatter: source has {found} elements, expected at least {needed}, the number "
+            "of places where the mask is True"
+        )
+    return IndexPut.apply(input, source.reshape(-1)[:needed], (array,))
+
+
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    """The elements where `mask` is True, in one dimension; mask and input are broadcast."""
+    input, array = broadcast_with_mask("masked_select", input, mask)
+    if not array.ndim:
+        input, array = input.reshape((1,)), array.reshape(1)
+    return Index.apply(input, (array,))
+
+
+def broadcast_with_mask(name: str, input: Any, mask: Any) -> tuple[Any, Array]:
+    """Input and mask in their common shape, the mask as a raw boolean array."""
+    array = unwrap(mask)
+    found = getattr(array, "dtype", type(mask).__name__)
+    if found != np.dtype(bool):
+        raise RuntimeError(f"{name}: got a mask of {found}, expected a boolean tensor")
+    shape = tuple(input.shape)
+    if array.shape == shape:
+        return input, array
+    try:
+        common = np.broadcast_shapes(shape, array.shape)
+    except ValueError:
+        raise ShapeError(
+            f"{name}: mask has shape {array.shape}, which does not broadcast with input {shape}"
+        ) from None
+    if common != shape:
+        input = broadcast_to(input, common)
+    return input, xp(array).broadcast_to(array, common)
+
+
+class Nonzero(Op):
+    """The positions where x is not zero, (N, x.ndim), or one array for each dimension."""
+
+    differentiable = False
+
+    def forward(self, x: Array, as_tuple: bool) -> Any:
+        if as_tuple:
+            return x.nonzero() if x.ndim else x.reshape(1).nonzero()
+        return xp(x).argwhere(x)
+
+
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """The positions of the elements that are not zero: (N, input.ndim) int64.
+
+    as_tuple: a tuple with one vector for each dimension instead, which can be used as an index.
+    """
+    return Nonzero.apply(input, as_tuple)
+
+
+def argwhere(input: Tensor) -> Tensor:
+    """The positions of the elements that are not zero: (N, input.ndim) int64."""
+    return Nonzero.apply(input, False)
+
+
+def check_0d(name: str, value: Any) -> None:
+    if getattr(value, "ndim", 0):
+        raise RuntimeError(
+            f"{name}: value has shape {tuple(value.shape)}, expected a number or a 0-d tensor"
+        )
+    if isinstance(value, (str, list, tuple)) or value is None:
+        raise TypeError(f"{name}: got value of type {type(value).__name__}, expected a number")
+
+
+__all__ = ["argwhere", "masked_fill", "masked_scatter", "masked_select", "nonzero"]

@@ -1,0 +1,216 @@
+"""Checkpointing: less memory for more time. Intermediate values are computed again in backward.
+
+The forward pass of a checkpointed function keeps only its inputs and outputs. When backward arrives
+at it, the function runs a second time, with the random numbers of the first, and backward goes on
+through what that run recorded.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import Any
+
+from ..autograd.engine import run
+from ..autograd.mode import enable_grad, state
+from ..autograd.op import Op, Output, _next_order
+from ..autograd.site import call_site, describe_site
+from ..autograd.variable import Variable, counter_of, edge_of, refresh
+from ..autograd.walk import collect_since
+from ..backend import CPU, device_of
+from ..errors import GradientError
+from ..random import default_generator_of
+from .tree import flatten
+
+
+class Checkpoint(Op):
+    """y = function(args);  its rule runs the function again and differentiates that.
+
+    Its edges are whatever the function depended on: its arguments, and the parameters and other
+    tensors that it used by itself.
+    """
+
+    def __init__(self, call: Call, start: int, made: dict[int, Variable]):
+        edges = {i: edge_of(tensor) for i, tensor in made.items()}
+        _, outside = collect_since(tuple(dict.fromkeys(edges.values())), start)
+        self.positions = tuple(made)  # of the outputs that the function made
+        self._edges = outside
+        self._tracked = -1
+        self._order = _next_order()
+        self._shape = [tensor.array.shape for tensor in made.values()]
+        self._dtype = [tensor.array.dtype for tensor in made.values()]
+        self._hooks = None
+        self._writes = 0
+        self._kept = call  # the walk frees it when the rule has run
+        counters = [counter_of(edge) for edge in outside if isinstance(edge, Variable)]
+        self._saved = call.versions + [(counter, counter._writes) for counter in counters]
+        self.scope = state.mode.scope
+        self._code, self._instruction = call_site(sys._getframe(2))
+
+    def fill_missing(self, grads: list) -> list:
+        return grads  # an output without a gradient is simply not a root of the inner walk
+
+    def backward(self, *grads: Any) -> tuple:
+        create_graph = state.mode.grad
+        call = self._unchanged_call()
+        start = _next_order()
+        outputs, _ = flatten(call.again(self.scope))
+        roots: dict[Any, Any] = {}
+        for position, g, shape in zip(self.positions, grads, self._shape):
+            out = outputs[position]
+            if not isinstance(out, Variable) or out.array.shape != shape:
+                raise GradientError(
+                    f"checkpoint: output {position} is not what it was in the forward pass, of "
+                    f"shape {tuple(shape)}; the function must give the same result each time"
+                )
+            edge = edge_of(out)
+            if g is not None and edge is not None:
+                roots[edge] = roots[edge] + g if edge in roots else g
+        _, outside = collect_since(tuple(roots), start)
+        if not set(outside) <= set(self._edges):
+            raise GradientError(
+                "checkpoint: the function used other tensors than in the forward pass; it must do "
+                "the same each time"
+            )
+        wanted = dict.fromkeys(self._edges)
+        run(roots, wanted, create_graph, create_graph, since=start)
+        return tuple(wanted[edge] for edge in self._edges)
+
+    def _unchanged_call(self) -> Call:
+        if self._kept is None:
+            raise GradientError(
+                "checkpoint: backward a second time, but the inputs it kept are freed; give the "
+                f"first backward retain_graph=True{describe_site(self)}"
+            )
+        for counter, version in self._saved:
+            if counter._writes != version:
+                raise GradientError(
+                    "checkpoint: a tensor that the function uses was changed in place since the "
+                    f"forward pass (version {counter._writes}, expected {version}), so that it "
+                    f"cannot be run again; clone() before the write{describe_site(self)}"
+                )
+        return self._kept
+
+
+class Call:
+    """A function with its arguments and the random state it starts from: it can be run again."""
+
+    def __init__(self, function: Callable, args: tuple, kwargs: dict, preserve_rng_state: bool):
+        self.function, self.args, self.kwargs = function, args, kwargs
+        tensors = [v for v in flatten((args, kwargs))[0] if isinstance(v, Variable)]
+        for tensor in tensors:
+            refresh(tensor)
+        self.versions = [(counter_of(t), counter_of(t)._writes) for t in tensors]
+        self.random_states: dict[Any, Any] = {}
+        if preserve_rng_state:
+            devices = {CPU, *(device_of(t.array) for t in tensors)}
+            self.random_states = {d: default_generator_of(d).get_state() for d in devices}
+        self.context: Any = nullcontext()
+
+    def again(self, scope: str) -> Any:
+        """Run as the first time: recorded, in the same module, with the same random numbers."""
+        scope_before = state.mode.scope
+        state.mode.scope = scope
+        try:
+            with enable_grad(), _random_states(self.random_states), self.context:
+                return self.function(*self.args, **self.kwargs)
+        finally:
+            state.mode.scope = scope_before
+
+
+@contextmanager
+def _random_states(states: dict) -> Iterator[None]:
+    before = {d: default_generator_of(d).get_state() for d in states}
+    try:
+        for device, random_state in states.items():
+            default_generator_of(device).set_state(random_state)
+        yield
+    finally:
+        for device, random_state in before.items():
+            default_generator_of(device).set_state(random_state)
+
+
+def checkpoint(
+    function: Callable,
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: Callable | None = None,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    preserve_rng_state: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """function(*args, **kwargs), without keeping its intermediate values: backward runs it again.
+
+    preserve_rng_state: the second run draws the same random numbers, as dropout needs. context_fn
+    returns two context managers, one for each run. There is one implementation, which does what
+    PyTorch's use_reentrant=False does; use_reentrant, determinism_check, debug and early_stop
+    change nothing.
+    """
+    first, second = context_fn() if context_fn is not None else (nullcontext(), nullcontext())
+    if not state.mode.grad:
+        with first:
+            return function(*args, **kwargs)
+    call = Call(function, args, kwargs, preserve_rng_state)
+    call.context = second
+    start = _next_order()
+    with first:
+        outputs = function(*args, **kwargs)
+
+    values, rebuild = flatten(outputs)
+    made = {
+        i: value
+        for i, value in enumerate(values)
+        if isinstance(value, Variable) and value._tracked and edge_of(value)._order > start
+    }
+    if not made:
+        return outputs
+    node = Checkpoint(call, start, made)
+    for slot, (i, value) in enumerate(made.items()):
+        # The same memory, now the checkpoint's output: what the first run recorded is dropped.
+        values[i] = value.detach()
+        values[i]._tracked, values[i]._node = True, Output(node, slot, value.array)
+    return rebuild(values)
+
+
+def checkpoint_sequential(
+    functions: Any,
+    segments: int,
+    input: Any,
+    use_reentrant: bool | None = None,
+    preserve_rng_state: bool = True,
+    **kwargs: Any,
+) -> Any:
+    """Run a list of functions (or an nn.Sequential) in `segments` parts, all but the last of them
+    checkpointed."""
+    if hasattr(functions, "children"):
+        functions = list(functions.children())
+    functions = list(functions)
+    if not 1 <= segments <= len(functions):
+        raise ValueError(
+            f"checkpoint_sequential: got {segments} segments for {len(functions)} functions, "
+            "expected at least one function in each"
+        )
+
+    def part(start: int, end: int) -> Callable:
+        def forward(value: Any) -> Any:
+            for function in functions[start:end]:
+                value = function(value)
+            return value
+
+        return forward
+
+    size = len(functions) // segments
+    end = 0
+    for start in range(0, size * (segments - 1), size):
+        end = start + size
+        input = checkpoint(
+            part(start, end),
+            input,
+            use_reentrant=use_reentrant,
+            preserve_rng_state=preserve_rng_state,
+            **kwargs,
+        )
+    return part(end, len(functions))(input)
