@@ -2,7 +2,7 @@
 
     python examples/spirals.py --arms 3 --steps 600
 
-Everything is spelled out: the parameters are plain tensors, and one step is forward, backward, Adam.
+Everything is spelled out: the parameters are plain tensors, a step is forward, backward, Adam.
 """
 
 from __future__ import annotations

@@ -6,7 +6,8 @@ numbers; the API is the same, so each op is written once, with the library as an
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -99,8 +100,8 @@ def slice_(lib: Any, c: Choices, x: Any, y: Any) -> Any:
 def take(lib: Any, c: Choices, x: Any, y: Any) -> Any:
     if not x.ndim or not x.shape[0]:
         return x
-    index = lib.tensor(c.rng.integers(-x.shape[0], x.shape[0], c.integer(0, 5)).tolist(), dtype=lib.int64)
-    return x[index]
+    index = c.rng.integers(-x.shape[0], x.shape[0], c.integer(0, 5))
+    return x[lib.tensor(index, dtype=lib.int64)]
 
 
 def masked(lib: Any, c: Choices, x: Any, y: Any) -> Any:
@@ -170,7 +171,9 @@ def pad(lib: Any, c: Choices, x: Any, y: Any) -> Any:
 
 
 def power(lib: Any, c: Choices, x: Any, y: Any) -> Any:
-    return lib.abs(x) ** [0.5, 2, 3, -1, 1.5][c.integer(0, 5)] if c.integer(0, 2) else 2 ** lib.tanh(x)
+    if c.integer(0, 2):
+        return 2 ** lib.tanh(x)
+    return lib.abs(x) ** [0.5, 2, 3, -1, 1.5][c.integer(0, 5)]
 
 
 OPS: dict[str, Callable] = {

@@ -50,21 +50,20 @@ class device:
 
     __slots__ = ("type", "index")
 
+    type: str
+    index: int | None
+
     def __init__(self, type: str | int | device, index: int | None = None):
-        if isinstance(type, device):
-            type, index = type.type, type.index
-        elif isinstance(type, int):
-            type, index = "cuda", type
-        match = re.fullmatch(r"(cpu|cuda)(?::(\d+))?", type) if isinstance(type, str) else None
+        text = str(type) if isinstance(type, (str, device)) else f"cuda:{type}"
+        match = re.fullmatch(r"(cpu|cuda)(?::(\d+))?", text)
         if match is None:
             raise DeviceError(f"device: got {type!r}, expected 'cpu', 'cuda' or 'cuda:N'")
-        self.type: str = match[1]
-        self.index: int | None = int(match[2]) if match[2] else index
+        self.type = match[1]
+        self.index = int(match[2]) if match[2] else index
 
     def __repr__(self) -> str:
-        return f"device(type={self.type!r}" + (
-            ")" if self.index is None else f", index={self.index})"
-        )
+        index = "" if self.index is None else f", index={self.index}"
+        return f"device(type={self.type!r}{index})"
 
     def __str__(self) -> str:
         return self.type if self.index is None else f"{self.type}:{self.index}"
@@ -85,7 +84,7 @@ CPU = device("cpu")
 
 def device_of(array: Array) -> device:
     """The device an array lives on."""
-    return CPU if type(array) not in _modules or xp(array) is np else device("cuda", array.device.id)
+    return CPU if xp(array) is np else device("cuda", array.device.id)
 
 
 def module_for(where: device | str | int | None) -> Any:

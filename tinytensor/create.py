@@ -165,28 +165,29 @@ def shape_of(name: str, size: tuple) -> tuple[int, ...]:
     return shape
 
 
-def _make(fill: str, name: str, size: tuple, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
+def _make(name: str, size: tuple, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
+    """zeros, ones or empty, by the name that NumPy has for it too."""
     numpy_dtype = default_float() if dtype is None else to_numpy_dtype(dtype)
-    array = getattr(module_for(device), fill)(shape_of(name, size), dtype=numpy_dtype)
+    array = getattr(module_for(device), name)(shape_of(name, size), dtype=numpy_dtype)
     return wrap(array).requires_grad_(requires_grad)
 
 
 def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False,
           **ignored: Any) -> Tensor:  # fmt: skip
     """Zeros of a shape: zeros(2, 3) or zeros((2, 3))."""
-    return _make("zeros", "zeros", _size(size, ignored), dtype, device, requires_grad)
+    return _make("zeros", _size(size, ignored), dtype, device, requires_grad)
 
 
 def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False,
          **ignored: Any) -> Tensor:  # fmt: skip
     """Ones of a shape."""
-    return _make("ones", "ones", _size(size, ignored), dtype, device, requires_grad)
+    return _make("ones", _size(size, ignored), dtype, device, requires_grad)
 
 
 def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False,
           **ignored: Any) -> Tensor:  # fmt: skip
     """A tensor of a shape with whatever was in memory."""
-    return _make("empty", "empty", _size(size, ignored), dtype, device, requires_grad)
+    return _make("empty", _size(size, ignored), dtype, device, requires_grad)
 
 
 def _size(size: tuple, options: dict) -> tuple:
@@ -262,7 +263,8 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, dev
             f"arange: from {start} to {end} by step {step} goes the wrong way; change step's sign"
         )
     integers = all(isinstance(v, int) for v in (start, end, step))
-    numpy_dtype = to_numpy_dtype(dtype) if dtype is not None else INT64 if integers else default_float()
+    natural = INT64 if integers else default_float()
+    numpy_dtype = natural if dtype is None else to_numpy_dtype(dtype)
     library = module_for(device)
     if integers:
         array = library.arange(start, end, step, dtype=INT64)
@@ -284,7 +286,8 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any
 
 
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None,
-             device: Any = None, requires_grad: bool = False, **ignored: Any) -> Tensor:  # fmt: skip
+             device: Any = None, requires_grad: bool = False,
+             **ignored: Any) -> Tensor:  # fmt: skip
     """base to the power of each number of linspace(start, end, steps)."""
     exponents = linspace(start, end, steps, dtype=np.float64, device=device).array
     numpy_dtype = default_float() if dtype is None else to_numpy_dtype(dtype)

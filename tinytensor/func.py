@@ -156,9 +156,7 @@ def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
         _check_shapes("vjp", vectors, call.outputs, "output")
         create = create_graph if create_graph is not None else call.outer or _any_tracked(vectors)
         with enable_grad():
-            found = gradients(call.outputs, call.xs, vectors, create)
-        result = call.rebuild_inputs(found)
-        return result[0] if len(primals) == 1 else result
+            return call.rebuild_inputs(gradients(call.outputs, call.xs, vectors, create))
 
     head = (call.value, pull_back)
     return (*head, call.finish(call.aux)) if has_aux else head

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 from . import ops, random
 from .autograd import inplace
@@ -424,7 +425,7 @@ class Methods(Variable):
     addbmm_ = in_place(ops.addbmm)
     baddbmm_ = in_place(ops.baddbmm)
 
-    def __rmatmul__(self, other: Any) -> Any:
+    def __rmatmul__(self: Any, other: Any) -> Any:
         return ops.matmul(other, self)
 
     # ---- softmax

@@ -110,7 +110,10 @@ def default_generator_of(where: Any = "cpu") -> Generator:
     """The generator of a device, made on first use."""
     where = _device(where)
     if where not in _defaults:
-        _defaults[where] = Generator(where)
+        generator = Generator(where)
+        if where.type != "cpu":  # a seed given before the device's first use holds for it too
+            generator.manual_seed(default_generator_of("cpu").initial_seed())
+        _defaults[where] = generator
     return _defaults[where]
 
 
@@ -201,7 +204,9 @@ def randint(low: int, high: Any = None, size: Any = None, *, generator: Generato
     """Integers in [low, high); `randint(high, size)` starts at 0."""
     if size is None:
         if high is None:
-            raise TypeError("randint: size is missing; call randint(high, size) or (low, high, size)")
+            raise TypeError(
+                "randint: size is missing; call randint(high, size) or (low, high, size)"
+            )
         low, high, size = 0, low, high
     source, numpy_dtype = _prepare(generator, dtype, device)
     if low >= high:
@@ -264,7 +269,9 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
     return wrap(noise * float(std) + float(mean)).requires_grad_(requires_grad)
 
 
-def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
+def bernoulli(
+    input: Tensor, p: float | None = None, *, generator: Generator | None = None
+) -> Tensor:
     """1 with probability input (or p), else 0."""
     array = input.array
     if p is None and array.size and not bool(((array >= 0) & (array <= 1)).all()):

@@ -1,12 +1,13 @@
 """Tensor: an array with a gradient.
 
-What is here: making one, what it knows of itself, its part in autograd, and its way to Python, NumPy
-and other devices. Its operators and the methods that compute are in `methods.py`.
+What is here: making one, what it knows of itself, its part in autograd, and its way to Python,
+NumPy and other devices. Its operators and the methods that compute are in `methods.py`.
 """
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -296,9 +297,7 @@ class Tensor(Methods):
         """The NumPy array, sharing memory. force=True: detached and brought to the CPU first."""
         if not force:
             if self.requires_grad:
-                raise RuntimeError(
-                    "numpy: the tensor requires grad; use tensor.detach().numpy()"
-                )
+                raise RuntimeError("numpy: the tensor requires grad; use tensor.detach().numpy()")
             if self.is_cuda:
                 raise TypeError("numpy: the tensor is on cuda; use tensor.cpu().numpy()")
         return backend.to_device(self.array, "cpu")
@@ -381,4 +380,3 @@ def _rebuild(cls: type, array: Any, requires_grad: bool) -> Any:
 
 
 registry.tensor = Tensor
-

@@ -1,19 +1,20 @@
 """The rows of the op table: how one call of an op is written down.
 
-    Row("softmax", T(2, 3), dim=1)                 softmax(x, dim=1), x a float tensor of shape (2, 3)
+    Row("softmax", T(2, 3), dim=1)                 softmax(x, dim=1), x floats of shape (2, 3)
     Row("add", T(2, 3), T(3))                      with broadcasting
     Row("log", T(2, 3, low=0.1))                   within the function's domain
     Row("gather", T(3, 4), 1, I(3, 2, high=4))     with an integer tensor
 
-`test_table.py` checks every row in all the ways listed there. Rows live in `rows_*.py`, one file for
-each family; each has a list ROWS.
+`test_table.py` checks every row in all the ways listed there. Rows live in `rows_*.py`, one file
+for each family; each has a list ROWS.
 """
 
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Callable
+from typing import Any
 
 import numpy as np
 
@@ -100,7 +101,7 @@ class Row:
     torch    the PyTorch function to compare with; by default the one of the same name in torch,
              torch.nn.functional or torch.Tensor. None: nothing to compare with, say why in `note`
     order    highest derivative checked by finite differences: 2, 1, or 0 (not differentiable)
-    empty    also compare with PyTorch on inputs whose first dimension is 0 (elementwise and the like)
+    empty    also compare with PyTorch on inputs whose first dimension is 0
     scalar   also compare with PyTorch on 0-d inputs
     method   x.name(…) is compared with name(x, …) too
     """

@@ -18,6 +18,7 @@ import tinytensor as tt
 from tinytensor import backend
 from tinytensor.errors import DeviceError
 from tinytensor.gradcheck import gradcheck, gradgradcheck
+from tinytensor.random import _defaults
 
 from ..standin import fake_cupy as cp
 from .table import Row
@@ -39,6 +40,7 @@ def cuda() -> Iterator[None]:
     backend.register(cp)
     yield
     backend.unregister(cp)
+    _defaults.pop(tt.device("cuda"), None)  # the generator of a device that is gone
 
 
 # ------------------------------------------------------------------------------------------

@@ -143,7 +143,9 @@ def gradients(outputs: list, inputs: list, weights: list, readonly: bool = False
     return list(library.autograd.grad(outs, needs, seeds, allow_unused=True))
 
 
-def assert_same(row: Row, ours: list, theirs: list, rtol: float, atol: float, dtypes: bool = True) -> None:
+def assert_same(
+    row: Row, ours: list, theirs: list, rtol: float, atol: float, dtypes: bool = True
+) -> None:
     assert len(ours) == len(theirs), f"{row}: {len(ours)} results, expected {len(theirs)}"
     for a, b in zip(ours, theirs):
         if a is None or b is None:  # one side says "no gradient", the other zeros
@@ -185,7 +187,9 @@ def test_matches_pytorch(row: Row, dtype: Any) -> None:
 @needs_torch
 @each([row for row in ROWS if row.empty and row.torch is not None])
 def test_empty_input(row: Row) -> None:
-    arrays = [a[:0] if a.ndim and a.shape[0] == row.arrays()[0].shape[0] else a for a in row.arrays()]
+    arrays = [
+        a[:0] if a.ndim and a.shape[0] == row.arrays()[0].shape[0] else a for a in row.arrays()
+    ]
     compare_with_torch(row, arrays, np.float64, 1e-9, 1e-10)
 
 

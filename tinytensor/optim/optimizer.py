@@ -1,9 +1,10 @@
-"""Optimizer: parameters in groups, each group with its own settings, and state for each parameter."""
+"""Optimizer: parameters in groups, each with its own settings, and state for each parameter."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Any, Callable, Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from ..autograd.mode import enable_grad, no_grad
 from ..autograd.variable import Variable, count_write, wrap
@@ -52,7 +53,7 @@ class Optimizer:
                 )
             if p in known:
                 raise ValueError(
-                    f"{type(self).__name__}: a parameter of shape {tuple(p._shape)} is in two groups"
+                    f"{type(self).__name__}: a parameter of shape {p._shape} is in two groups"
                 )
             known.add(p)
         self.param_groups.append(group)
