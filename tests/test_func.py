@@ -37,14 +37,16 @@ def number(value: float) -> tt.Tensor:
 # t is the library, f its func, g its autograd.functional, m makes a tensor.
 CASES: dict[str, Any] = {
     "grad": lambda t, f, g, m: f.grad(lambda x: (x**3).sum())(m(X)),
-    "grad of dicts": lambda t, f, g, m: f.grad(
-        lambda p, x: ((x @ p["w"] + p["b"][0]) ** 2).sum()
-    )({"w": m(M), "b": [m(M[0])]}, m(X)),
-    "grad argnums": lambda t, f, g, m: f.grad(lambda x, y: (x * y * y).sum(), argnums=1)(m(X), m(Y)),
+    "grad of dicts": lambda t, f, g, m: f.grad(lambda p, x: ((x @ p["w"] + p["b"][0]) ** 2).sum())(
+        {"w": m(M), "b": [m(M[0])]}, m(X)
+    ),
+    "grad argnums": lambda t, f, g, m: f.grad(lambda x, y: (x * y * y).sum(), argnums=1)(
+        m(X), m(Y)
+    ),
     "grad argnums -1": lambda t, f, g, m: f.grad(lambda x, y: (x * y * y).sum(), -1)(m(X), m(Y)),
-    "grad argnums tuple": lambda t, f, g, m: f.grad(
-        lambda x, y: (x * y * y).sum(), argnums=(1, 0)
-    )(m(X), m(Y)),
+    "grad argnums tuple": lambda t, f, g, m: f.grad(lambda x, y: (x * y * y).sum(), argnums=(1, 0))(
+        m(X), m(Y)
+    ),
     "grad has_aux": lambda t, f, g, m: f.grad(
         lambda x: ((x * x).sum(), {"x": x * 2}), has_aux=True
     )(m(X)),
@@ -74,9 +76,9 @@ CASES: dict[str, Any] = {
     )(m(X), m(Y)),
     "jacrev aux": lambda t, f, g, m: f.jacrev(lambda x: (x * x, x * 3), has_aux=True)(m(X)),
     "jacfwd": lambda t, f, g, m: f.jacfwd(lambda x: t.tanh(x @ m(M)))(m(X)),
-    "jacfwd trees": lambda t, f, g, m: f.jacfwd(
-        lambda x, y: (x * y, y[:2] * x[0]), argnums=(0, 1)
-    )(m(X), m(Y)),
+    "jacfwd trees": lambda t, f, g, m: f.jacfwd(lambda x, y: (x * y, y[:2] * x[0]), argnums=(0, 1))(
+        m(X), m(Y)
+    ),
     "jacfwd constant": lambda t, f, g, m: f.jacfwd(lambda x: m(Y) * 2)(m(X)),
     "jacfwd(jacrev)": lambda t, f, g, m: f.jacfwd(f.jacrev(lambda x: t.tanh(x) * x[0]))(m(X)),
     "jacrev(jacfwd)": lambda t, f, g, m: f.jacrev(f.jacfwd(lambda x: t.tanh(x) * x[0]))(m(X)),
@@ -201,8 +203,12 @@ def test_create_graph_of_the_functional_forms() -> None:
     x = tt.tensor([2.0], dtype=tt.float64, requires_grad=True)
     for call in (
         lambda: functional.jacobian(lambda v: v**3, x, create_graph=True),
-        lambda: functional.vjp(lambda v: v**3, x, tt.ones(1, dtype=tt.float64), create_graph=True)[1],
-        lambda: functional.jvp(lambda v: v**3, x, tt.ones(1, dtype=tt.float64), create_graph=True)[1],
+        lambda: functional.vjp(lambda v: v**3, x, tt.ones(1, dtype=tt.float64), create_graph=True)[
+            1
+        ],
+        lambda: functional.jvp(lambda v: v**3, x, tt.ones(1, dtype=tt.float64), create_graph=True)[
+            1
+        ],
     ):
         assert tt.autograd.grad(call().sum(), x)[0].tolist() == [12.0]
     hessian = functional.hessian(lambda v: (v**3).sum(), x, create_graph=True)
@@ -212,7 +218,11 @@ def test_create_graph_of_the_functional_forms() -> None:
 def test_both_ways_to_call_jacobian_and_hessian() -> None:
     x = tt.tensor([1.0, 2.0])
     square, total = (lambda v: v * v), (lambda v: (v * v).sum())
-    for jacobian in (func.jacobian(square)(x), func.jacobian(square, x), func.jacobian(square, 0)(x)):
+    for jacobian in (
+        func.jacobian(square)(x),
+        func.jacobian(square, x),
+        func.jacobian(square, 0)(x),
+    ):
         assert jacobian.tolist() == [[2.0, 0.0], [0.0, 4.0]]
     for hessian in (func.hessian(total)(x), func.hessian(total, x), func.hessian(total, inputs=x)):
         assert hessian.tolist() == [[2.0, 0.0], [0.0, 2.0]]
@@ -229,7 +239,8 @@ ERRORS: list[tuple[Any, type, str]] = [
     (lambda: func.grad(lambda x: x * 2)(tt.ones(2)), RuntimeError, r"grad: .*\(2,\).*0-d"),
     (lambda: func.grad(lambda x: x)(3.0), TypeError, "grad: .*float, expected tensors"),
     (lambda: func.grad(lambda x: 3.0)(tt.ones(2)), TypeError, "grad: .*output of type float"),
-    (lambda: func.grad(lambda x: x.sum(), 1)(tt.ones(2)), RuntimeError, "argnums has 1.*1 arguments"),
+    (lambda: func.grad(lambda x: x.sum(), 1)(tt.ones(2)), RuntimeError,
+     "argnums has 1.*1 arguments"),
     (lambda: func.grad(lambda x: x.sum(), has_aux=True)(tt.ones(2)), RuntimeError, "has_aux"),
     (lambda: func.grad(lambda x: x.sum())(tt.ones(2, dtype=tt.int64)), RuntimeError, "floating"),
     (lambda: func.vjp(lambda x: x * 2, tt.ones(2))[1](tt.ones(3)), RuntimeError, r"vjp: .*\(3,\)"),
@@ -240,8 +251,10 @@ ERRORS: list[tuple[Any, type, str]] = [
      r"jvp: v 0 has shape \(3,\), expected \(2,\)"),
     (lambda: functional.vjp(lambda x: x, tt.ones(2), (tt.ones(2),) * 2), RuntimeError,
      "v has 2 tensors, expected 1"),
-    (lambda: functional.hvp(lambda x: x, tt.ones(2), tt.ones(2)), RuntimeError, r"hvp: .*\[\(2,\)\]"),
-    (lambda: functional.hessian(lambda x: x * 2, tt.ones(2)), RuntimeError, "hessian: .*one number"),
+    (lambda: functional.hvp(lambda x: x, tt.ones(2), tt.ones(2)), RuntimeError,
+     r"hvp: .*\[\(2,\)\]"),
+    (lambda: functional.hessian(lambda x: x * 2, tt.ones(2)), RuntimeError,
+     "hessian: .*one number"),
     (lambda: functional.jacobian(lambda x: 3, tt.ones(2)), TypeError, "jacobian: output 0 is int"),
     (lambda: functional.jacobian(lambda x: x, [1.0]), TypeError, "jacobian: input 0 is list"),
     (lambda: functional.jacobian(lambda x: x, tt.ones(1), strategy="?"), ValueError, "strategy"),

@@ -104,7 +104,11 @@ WRONG = [
     (Transposed, [(2, 2)], [r"output 0\[0, 1\] / d input 0\[0, 1\]", "is 1 by", "0 by finite"]),
     (MissingTerm, [(1,)], [r"input 0\[0\]", "by backward", "by finite differences"]),
     (Forgotten, [(2,), (2,)], [r"d input 1\[0\]", "is 0 by backward"]),
-    (OneElement, [(2, 2)], [r"output 0\[1, 0\] / d input 0\[1, 0\]", r"2\.1 by", "1 of 16 entries"]),
+    (
+        OneElement,
+        [(2, 2)],
+        [r"output 0\[1, 0\] / d input 0\[1, 0\]", r"2\.1 by", "1 of 16 entries"],
+    ),
     (SecondOutput, [(1,)], [r"output 1\[0\]", "is 0 by backward", "2 by finite"]),
 ]
 

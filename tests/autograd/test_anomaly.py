@@ -56,7 +56,9 @@ def test_inf_in_forward(tracked: bool) -> None:
         with detect_anomaly(), scope("net"), scope("head"):
             x.log()  # the line to find
 
-    raised(call, "log: forward gave inf", r"\(1, 2\)", "in module net.head", "x.log\\(\\)  # the line")
+    raised(
+        call, "log: forward gave inf", r"\(1, 2\)", "in module net.head", "x.log\\(\\)  # the line"
+    )
 
 
 def test_nan_in_forward() -> None:

@@ -176,6 +176,24 @@ def test_context_fn() -> None:
     assert log == ["first", "again"]
 
 
+def test_hooks_of_what_goes_in_run_once() -> None:
+    x, w = leaf(2), leaf(2, seed=1)
+    seen = []
+    h = x * 2
+    for name, tensor in (("x", x), ("w", w), ("h", h)):
+        tensor.register_hook(lambda g, name=name: seen.append(name))
+    h.retain_grad()
+
+    def function(v: Any) -> Any:
+        y = v * w
+        y.register_hook(lambda g: seen.append("inside"))
+        return y * 3
+
+    checkpoint(function, h).sum().backward()
+    assert sorted(seen) == ["h", "inside", "w", "x"]
+    np.testing.assert_allclose(h.grad.numpy(), 3 * w.detach().numpy())
+
+
 def test_scope_is_that_of_the_forward_pass() -> None:
     seen = []
 

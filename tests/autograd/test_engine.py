@@ -587,8 +587,10 @@ ERRORS: list[tuple[str, Any, type, list[str]]] = [
      ["add_", "a view of a leaf", "no_grad"]),
     ("grad of the wrong shape", lambda: set_grad(leaf([1.0]), tt.ones(2, dtype=tt.float64)),
      RuntimeError, ["grad", r"\(2,\)", r"\(1,\)"]),
-    ("grad of the wrong type", lambda: set_grad(leaf([1.0]), 3), TypeError, ["grad", "int", "Tensor"]),
-    ("retain_grad", lambda: tt.ones(1).retain_grad(), RuntimeError, ["retain_grad", "require grad"]),
+    ("grad of the wrong type", lambda: set_grad(leaf([1.0]), 3), TypeError,
+     ["grad", "int", "Tensor"]),
+    ("retain_grad", lambda: tt.ones(1).retain_grad(), RuntimeError,
+     ["retain_grad", "require grad"]),
     ("hook", lambda: tt.ones(1).register_hook(print), RuntimeError, ["register_hook", "require"]),
     ("post-accumulate hook", lambda: (leaf(1.0) * 2).register_post_accumulate_grad_hook(print),
      RuntimeError, ["register_post_accumulate_grad_hook", "leaf"]),
@@ -604,7 +606,9 @@ def set_grad(tensor: Any, value: Any) -> None:
     tensor.grad = value
 
 
-@pytest.mark.parametrize(("call", "error", "patterns"), [e[1:] for e in ERRORS], ids=[e[0] for e in ERRORS])
+@pytest.mark.parametrize(
+    ("call", "error", "patterns"), [e[1:] for e in ERRORS], ids=[e[0] for e in ERRORS]
+)
 def test_errors_say_what_is_wrong(call: Any, error: type, patterns: list[str]) -> None:
     import re
 

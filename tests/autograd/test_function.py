@@ -363,7 +363,9 @@ def test_a_write_to_a_saved_tensor_is_noticed(which: int) -> None:
     total = y.sum()
     with tt.no_grad():
         (h, y)[which].add_(1)
-    with pytest.raises(GradientError, match=rf"SaveAll: saved tensor {which}, of shape \(1,\).*version"):
+    with pytest.raises(
+        GradientError, match=rf"SaveAll: saved tensor {which}, of shape \(1,\).*version"
+    ):
         total.backward()
 
 

@@ -80,7 +80,7 @@ ERRORS = [
 ]
 
 
-@pytest.mark.parametrize(("call", "error", "text"), ERRORS, ids=lambda v: str(v)[:40])
+@pytest.mark.parametrize(("call", "error", "text"), ERRORS, ids=[e[2][:40] for e in ERRORS])
 def test_errors(call: Any, error: type, text: str) -> None:
     with pytest.raises(error, match=text):
         call()

@@ -4,7 +4,7 @@ mode        what is recorded, per thread          op        how an op is written
 variable    what the engine sees of a tensor      node      what the graph shows of itself
 walk        the backward walk                     engine    the calls that start it
 inplace     writes into tensors, and views        hooks     functions called with a gradient
-function    ops written by users                  site      the source line of a node
+function    ops written by users, and their ctx   site      the source line of a node
 functional  Jacobians, Hessians, products         anomaly   errors that say where and why
 """
 

@@ -53,7 +53,7 @@ def run(
     wanted: dict | None,
     retain_graph: bool | None,
     create_graph: bool,
-    since: int = 0,
+    since: int = -1,
 ) -> None:
     """A whole walk. Rules run on raw arrays, unless create_graph asks for tensors."""
     mode = state.mode
@@ -189,15 +189,14 @@ def _steps(steps: Iterator[Step]) -> Iterator[Step]:
 
 
 def _as_tensors(step: Step) -> Step:
-    def tensor(value: Any) -> Any:
-        if value is None or isinstance(value, Variable):
-            return value
-        if isinstance(value, list):
-            return [tensor(v) for v in value]
-        return wrap(own_copy(value))
-
     contributions = [
-        Contribution(c.target, tensor(c.value), tensor(c.before), tensor(c.after))
+        Contribution(c.target, _as_tensor(c.value), _as_tensor(c.before), _as_tensor(c.after))
         for c in step.contributions
     ]
-    return Step(step.node, tensor(step.gradient), contributions)
+    g = step.gradient
+    gradient = [_as_tensor(v) for v in g] if isinstance(g, list) else _as_tensor(g)
+    return Step(step.node, gradient, contributions)
+
+
+def _as_tensor(value: Any) -> Any:
+    return value if value is None or isinstance(value, Variable) else wrap(own_copy(value))

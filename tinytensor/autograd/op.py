@@ -118,6 +118,10 @@ class Op(Node):
     def backward(self, *grads: Any) -> Any:
         raise NotImplementedError(f"{self.name_}: backward is not written")
 
+    def view_args(self, args: tuple) -> Any:
+        """For a view op with several outputs: (op, arguments) that make each of them alone."""
+        raise NotImplementedError(f"{self.name_}: view_args is not written")
+
     # --------------------------------------------------------------------------------------
     # Forward
     # --------------------------------------------------------------------------------------

@@ -87,16 +87,16 @@ def walk(
     retain_graph: bool,
     create_graph: bool,
     trace: bool = False,
-    since: int = 0,
+    since: int = -1,
 ) -> Iterator[Step]:
     """Run backward from `roots` {node or leaf: gradient}.
 
     wanted is None to accumulate into the leaves' `.grad`; otherwise a dict whose keys are the nodes
     and leaves whose gradients are asked for, and which the walk fills. Gradients are raw arrays, or
     tensors with create_graph. Yields only when `trace` is set: untraced, it runs through at once.
-    With `since`, only nodes made after that moment run; older ones are ends, as leaves are.
+    With `since`, only nodes made after that moment run, and their hooks; older ones are ends.
     """
-    if since:
+    if since >= 0:
         inside, outside = collect_since(tuple(roots), since)
         pending, needed = outside + inside, set(inside)
     else:
@@ -110,7 +110,7 @@ def walk(
         g = grads.pop(node, None)
         if g is None:
             continue  # no gradient came this way
-        if node._hooks:
+        if node._hooks and node._order > since:
             g = run_hooks(node, g)
             ours.discard(node)  # a hook may have kept it
         if wanted is not None:

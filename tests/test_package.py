@@ -1,0 +1,83 @@
+"""The package as a whole: its names, what importing it costs and pulls in, and the README."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tinytensor as tt
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_every_public_name_is_there_once() -> None:
+    assert len(tt.__all__) == len(set(tt.__all__))
+    missing = [name for name in tt.__all__ if not hasattr(tt, name)]
+    assert not missing
+
+
+def test_every_op_is_public() -> None:
+    """What an ops module lists in its __all__ is in the package's."""
+    for module in {tt.ops.__dict__[name].__module__ for name in tt.ops.__all__}:
+        public = set(sys.modules[module].__all__)
+        assert public <= set(tt.__all__), public - set(tt.__all__)
+
+
+def test_public_functions_are_documented() -> None:
+    bare = [name for name in tt.ops.__all__ if not (getattr(tt, name).__doc__ or "").strip()]
+    assert not bare
+
+
+def run(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_importing_pulls_in_numpy_alone() -> None:
+    heavy = {"torch", "cupy", "numba", "scipy", "nn", "pytest", "hypothesis", "tqdm"}
+    loaded = run("import sys, tinytensor; print(*sys.modules)").split()
+    assert not heavy & set(loaded)
+
+
+def test_nn_is_found_on_first_use() -> None:
+    out = run("import tinytensor as t; print(t.nn.functional.relu is t.relu, t.nn.__name__)")
+    assert out.split() == ["True", "nn"]
+    with pytest.raises(AttributeError, match="module 'tinytensor' has no attribute 'quux'"):
+        tt.quux  # noqa: B018
+
+
+def test_nothing_is_changed_for_the_process() -> None:
+    """NumPy's warnings are silent inside our ops, and only there."""
+    code = """
+import warnings, numpy as np, tinytensor as tt
+warnings.simplefilter("error")
+x = tt.tensor([0.0, 1e38, float("inf")], requires_grad=True)
+y = x.log() + (x * x) / x + (x - x)
+y.sum().backward()
+try:
+    np.float32(1) / np.zeros(1, np.float32)
+except RuntimeWarning:
+    print("numpy still warns")
+"""
+    assert run(code).strip() == "numpy still warns"
+
+
+def test_readme_example_runs() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert blocks
+    for block in blocks:
+        out = run(block)
+        assert "True" in out
+
+
+def test_demo_script_reaches_its_target() -> None:
+    script = ROOT / "examples" / "spirals.py"
+    command = [sys.executable, str(script), "--steps", "300"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.fullmatch(r"result: accuracy=\d\.\d+ target=0.97 ok\n", done.stdout)

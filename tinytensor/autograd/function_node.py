@@ -1,0 +1,263 @@
+"""The `ctx` of a Function: its place in the graph, and what its forward and backward share."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..backend import is_array, xp
+from ..errors import GradientError
+from .inplace import finish_write
+from .mode import state
+from .op import Op, Output, _next_order
+from .site import call_site, describe_site
+from .variable import (
+    Variable,
+    count_write,
+    counter_apart,
+    counter_of,
+    edge_of,
+    refresh,
+    unwrap,
+    wrap,
+)
+
+if TYPE_CHECKING:
+    from .function import Function
+
+
+class FunctionNode(Op):
+    """A Function's call in the graph, and the `ctx` that its forward and backward share."""
+
+    function: type[Function]
+
+    # What forward may ask for; see the methods that set them.
+    _to_save: tuple = ()
+    _dirty: tuple = ()
+    _constant: tuple = ()
+    _materialize = True
+
+    # Which arguments are tensors; (kind, position) of each saved tensor; which outputs are tracked.
+    _tensor_inputs: frozenset = frozenset()
+    _places: tuple = ()
+    _tracked_outputs: frozenset = frozenset()
+
+    # --------------------------------------------------------------------------------------
+    # What the user calls
+    # --------------------------------------------------------------------------------------
+
+    def save_for_backward(self, *tensors: Any) -> None:
+        """Keep tensors for backward, which finds them in `saved_tensors`.
+
+        If one was written to meanwhile, backward raises instead of giving a wrong gradient.
+        """
+        for i, tensor in enumerate(tensors):
+            if tensor is not None and not isinstance(tensor, Variable):
+                raise TypeError(
+                    f"{self.name_}: save_for_backward got {type(tensor).__name__} at position {i}, "
+                    "expected a Tensor or None; keep other values as attributes of ctx"
+                )
+        self._to_save = tensors
+
+    def mark_dirty(self, *tensors: Any) -> None:
+        """Name the inputs that forward writes into; each must be returned as well."""
+        self._dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: Any) -> None:
+        """Name the outputs that no gradient flows through."""
+        self._constant = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether backward sees zeros (the default) or None for outputs that got no gradient."""
+        self._materialize = value
+
+    @property
+    def needs_input_grad(self) -> tuple[bool, ...]:
+        """For each argument of forward, whether it requires grad."""
+        return tuple(edge is not None for edge in self._edges)
+
+    @property
+    def saved_tensors(self) -> tuple:
+        """What forward saved, each at its place in the graph: backward can be differentiated."""
+        if self._saved is None:
+            raise GradientError(
+                f"{self.name_}: backward a second time, but the tensors it saved are freed; "
+                f"give the first backward retain_graph=True{describe_site(self)}"
+            )
+        tensors = []
+        for i, (array, counter, version) in enumerate(self._saved):
+            if array is not None and counter._writes != version:
+                raise GradientError(
+                    f"{self.name_}: saved tensor {i}, of shape {tuple(array.shape)}, was changed "
+                    f"in place after it was saved (version {counter._writes}, expected {version}); "
+                    f"clone() it before the write{describe_site(self)}"
+                )
+            tensors.append(self._restore(array, *self._places[i]))
+        return tuple(tensors)
+
+    # --------------------------------------------------------------------------------------
+    # What the engine calls
+    # --------------------------------------------------------------------------------------
+
+    def backward(self, *grads: Any) -> Any:
+        tensors = tuple(g if g is None or isinstance(g, Variable) else _as_tensor(g) for g in grads)
+        results = self.function.backward(self, *tensors)
+        results = self._checked(results if isinstance(results, tuple) else (results,))
+        return results if state.mode.grad else tuple(map(unwrap, results))
+
+    def fill_missing(self, grads: list) -> list:
+        if self._materialize:
+            library = xp(unwrap(next(g for g in grads if g is not None)))
+            for i, (shape, dtype) in enumerate(zip(self._shape, self._dtype)):
+                if grads[i] is None and shape is not None:
+                    grads[i] = wrap(library.zeros(shape, dtype))
+        return grads
+
+    def _checked(self, results: tuple) -> tuple:
+        """Backward's results: as many as forward had arguments, tensors where tensors were."""
+        expected = len(self._edges)
+        if len(results) > expected and all(r is None for r in results[expected:]):
+            results = results[:expected]
+        if len(results) != expected:
+            raise GradientError(
+                f"{self.name_}: backward returned an incorrect number of gradients (expected "
+                f"{expected}, one for each argument of forward, got {len(results)})"
+            )
+        for i, result in enumerate(results):
+            if result is None:
+                continue
+            if not isinstance(result, Variable):
+                raise GradientError(
+                    f"{self.name_}: backward returned {type(result).__name__} at position {i}, "
+                    "expected a Tensor or None"
+                )
+            if i not in self._tensor_inputs:
+                raise GradientError(
+                    f"{self.name_}: backward returned a gradient at position {i}, expected None, "
+                    "as that argument of forward was not a Tensor"
+                )
+        return results
+
+    # --------------------------------------------------------------------------------------
+    # Recording
+    # --------------------------------------------------------------------------------------
+
+    def _save_tensors(self, args: tuple, outputs: tuple) -> None:
+        """Turn what save_for_backward was given into arrays, versions and places."""
+        saved: list[tuple] = []
+        places = []
+        for tensor in self._to_save:
+            place = ("constant", 0)
+            if tensor is None:
+                saved.append((None, None, 0))
+            elif _position(tensor, args) >= 0 and _position(tensor, self._dirty) < 0:
+                place = ("input", _position(tensor, args))
+                counter = counter_of(tensor)
+                saved.append((tensor.array, counter, counter._writes))
+            else:
+                if _position(tensor, outputs) >= 0:
+                    place = ("output", _position(tensor, outputs))
+                counter = counter_apart(tensor)  # an output as its own counter would be a cycle
+                saved.append((tensor.array, counter, counter._writes))
+            places.append(place)
+        self._saved, self._places, self._to_save = saved, tuple(places), ()
+
+    def _restore(self, array: Any, kind: str, i: int) -> Any:
+        """A saved array as the tensor that it was."""
+        edge: Any = None
+        if kind == "input":
+            edge = self._edges[i]
+            if isinstance(edge, Variable):
+                return edge
+        elif kind == "output" and i in self._tracked_outputs:
+            edge = Output(self, i, array) if isinstance(self._shape, list) else self
+        if array is None:
+            return None
+        tensor = wrap(array)
+        if edge is not None:
+            tensor._tracked, tensor._node = True, edge
+        return tensor
+
+    def record(self, args: tuple, outputs: tuple) -> tuple:
+        """Put the outputs of forward into the graph; returns them, or aliases of them."""
+        recorded = state.mode.grad and any(self.needs_input_grad)
+        self._check_dirty(args, outputs, recorded)
+        results: list[Any] = []
+        for out in outputs:
+            if isinstance(out, Variable) and _position(out, self._dirty) < 0:
+                known = _position(out, args) >= 0 or _position(out, results) >= 0
+                if known or out._tracked or out._view is not None:
+                    out = out.detach()  # the same memory, as a tensor of its own
+            results.append(out)
+        if not recorded:
+            for tensor in self._dirty:
+                count_write(tensor)
+            return tuple(results)
+
+        self._order = _next_order()
+        arrays = [out.array if isinstance(out, Variable) else None for out in outputs]
+        shapes = [None if a is None else a.shape for a in arrays]
+        dtypes = [None if a is None else a.dtype for a in arrays]
+        several = len(outputs) > 1
+        self._shape, self._dtype = (shapes, dtypes) if several else (shapes[0], dtypes[0])
+        self._tracked_outputs = frozenset(
+            i
+            for i, (array, out) in enumerate(zip(arrays, outputs))
+            if array is not None and array.dtype.kind == "f" and _position(out, self._constant) < 0
+        )
+        for i in self._tracked_outputs:
+            place = wrap(arrays[i])
+            place._tracked, place._node = True, Output(self, i, arrays[i]) if several else self
+            if _position(results[i], self._dirty) >= 0:
+                finish_write(results[i], place)
+            else:
+                results[i]._tracked, results[i]._node = True, place._node
+        self._save_tensors(args, outputs)
+        return tuple(results)
+
+    def _check_dirty(self, args: tuple, outputs: tuple, recorded: bool) -> None:
+        for tensor in self._dirty:
+            if _position(tensor, args) < 0 or _position(tensor, outputs) < 0:
+                raise RuntimeError(
+                    f"{self.name_}: mark_dirty got a tensor of shape {tuple(tensor._shape)} that "
+                    "is not both an input and an output, expected inputs that forward returns"
+                )
+            if recorded and tensor._tracked and tensor._node is None:
+                raise RuntimeError(
+                    f"{self.name_}: a leaf tensor of shape {tuple(tensor._shape)} that requires "
+                    "grad is being used in an in-place operation; clone() it first"
+                )
+
+
+def new_node(cls: type[FunctionNode], args: tuple) -> FunctionNode:
+    """A node with the edges of `args`, before forward has run."""
+    node = object.__new__(cls)
+    edges = []
+    for arg in args:
+        if isinstance(arg, Variable):
+            if arg._view is not None:
+                refresh(arg)
+            edges.append(edge_of(arg))
+        else:
+            edges.append(None)
+    node._edges = edges
+    node._tracked = sum(1 << i for i, edge in enumerate(edges) if edge is not None)
+    node._tensor_inputs = frozenset(i for i, a in enumerate(args) if isinstance(a, Variable))
+    node._hooks = node._kept = None
+    node._writes = 0
+    node._saved = []
+    node.scope = state.mode.scope
+    node._code, node._instruction = call_site(sys._getframe(2))
+    return node
+
+
+def _position(tensor: Any, values: Any) -> int:
+    """Where `tensor` itself is among values; -1 if nowhere (== compares elements)."""
+    return next((i for i, value in enumerate(values) if value is tensor), -1)
+
+
+def _as_tensor(gradient: Any) -> Any:
+    """A raw gradient as a tensor; NumPy's 0-d results are scalars."""
+    return wrap(gradient if is_array(gradient) else np.asarray(gradient))
