@@ -44,6 +44,16 @@ def test_a_long_chain_is_dropped_without_backward() -> None:
     del y
 
 
+def test_a_long_chain_of_views() -> None:
+    x = tt.ones(2, 3, dtype=tt.float64, requires_grad=True)
+    y = x * 1
+    for _ in range(20_000):
+        y = y.transpose(0, 1)
+    (y * y).sum().backward()
+    assert x.grad.tolist() == [[2.0] * 3] * 2
+    del y
+
+
 def test_many_views_and_in_place_writes() -> None:
     x = tt.ones(4, dtype=tt.float64, requires_grad=True)
     y = x * 1

@@ -14,15 +14,7 @@ import numpy as np
 from . import backend
 from .autograd import engine
 from .autograd.hooks import AfterAccumulation, RemovableHandle, add_hook, retain_grad
-from .autograd.variable import (
-    RETAIN,
-    counter_of,
-    counter_to_share,
-    refresh,
-    registry,
-    unwrap,
-    wrap,
-)
+from .autograd.variable import RETAIN, refresh, registry, unwrap, wrap, writes_of
 from .backend import device, device_of, xp
 from .dtype import DType, from_numpy_dtype
 from .errors import GradientError
@@ -206,7 +198,7 @@ class Tensor(Methods):
 
     @property
     def _version(self) -> int:
-        return counter_of(self)._writes
+        return writes_of(self)[0]
 
     @property
     def _base(self) -> Tensor | None:
@@ -256,15 +248,13 @@ class Tensor(Methods):
     def detach(self) -> Tensor:
         """The same memory, outside the graph."""
         tensor = wrap(self.array.view())
-        tensor._counter = counter_to_share(self)
+        tensor._writes = writes_of(self)
         return tensor
 
     def detach_(self) -> Tensor:
         """Cut this tensor off the graph: it becomes a leaf that is not tracked."""
         if self._view is not None:
             raise RuntimeError("detach_: a view cannot be detached in place; use detach()")
-        if self._counter is not None:
-            self._counter = counter_to_share(self)
         self._node, self._tracked = None, False
         return self
 
@@ -369,7 +359,7 @@ class Tensor(Methods):
 def fill(tensor: Any, array: Any, requires_grad: bool = False) -> Any:
     """Set the fields of a bare instance of Tensor or of a subclass."""
     source = wrap(array)
-    for name in ("array", "_grad", "_node", "_counter", "_writes", "_view", "_hooks"):
+    for name in ("array", "_grad", "_node", "_writes", "_view", "_hooks"):
         setattr(tensor, name, getattr(source, name))
     tensor._tracked = requires_grad
     return tensor

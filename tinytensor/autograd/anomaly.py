@@ -45,13 +45,12 @@ def explain_backward(node: Any, error: Exception) -> None:
 def changed_value(node: Any, i: int) -> GradientError:
     """The error for the i-th saved value, which was written over."""
     place, _ = node._plan[i]
-    value, counter, expected = node._saved[i]
-    counter = node if counter is None else counter
+    value, writes, expected = node._saved[i]
     names = type(node).forward.__code__.co_varnames
     what = "its output" if place == -1 else f"its input '{names[1 + place]}'"
     return GradientError(
         f"{node.name_}: {what}, of shape {tuple(value.shape)}, was changed in place after it was "
-        f"saved (version {counter._writes}, expected {expected}); use an out-of-place op or "
+        f"saved (version {writes[0]}, expected {expected}); use an out-of-place op or "
         f"clone() before the write{describe_site(node)}"
     )
 

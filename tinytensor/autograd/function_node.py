@@ -11,18 +11,9 @@ from ..backend import is_array, xp
 from ..errors import GradientError
 from .inplace import finish_write
 from .mode import state
-from .op import Op, Output, _next_order
+from .op import NEVER, Op, Output, _next_order
 from .site import call_site, describe_site
-from .variable import (
-    Variable,
-    count_write,
-    counter_apart,
-    counter_of,
-    edge_of,
-    refresh,
-    unwrap,
-    wrap,
-)
+from .variable import Variable, edge_of, refresh, unwrap, wrap, writes_of
 
 if TYPE_CHECKING:
     from .function import Function
@@ -87,11 +78,11 @@ class FunctionNode(Op):
                 f"give the first backward retain_graph=True{describe_site(self)}"
             )
         tensors = []
-        for i, (array, counter, version) in enumerate(self._saved):
-            if array is not None and counter._writes != version:
+        for i, (array, writes, version) in enumerate(self._saved):
+            if writes[0] != version:
                 raise GradientError(
                     f"{self.name_}: saved tensor {i}, of shape {tuple(array.shape)}, was changed "
-                    f"in place after it was saved (version {counter._writes}, expected {version}); "
+                    f"in place after it was saved (version {writes[0]}, expected {version}); "
                     f"clone() it before the write{describe_site(self)}"
                 )
             tensors.append(self._restore(array, *self._places[i]))
@@ -151,16 +142,15 @@ class FunctionNode(Op):
         for tensor in self._to_save:
             place = ("constant", 0)
             if tensor is None:
-                saved.append((None, None, 0))
-            elif _position(tensor, args) >= 0 and _position(tensor, self._dirty) < 0:
+                saved.append((None, NEVER, 0))
+                places.append(place)
+                continue
+            if _position(tensor, args) >= 0 and _position(tensor, self._dirty) < 0:
                 place = ("input", _position(tensor, args))
-                counter = counter_of(tensor)
-                saved.append((tensor.array, counter, counter._writes))
-            else:
-                if _position(tensor, outputs) >= 0:
-                    place = ("output", _position(tensor, outputs))
-                counter = counter_apart(tensor)  # an output as its own counter would be a cycle
-                saved.append((tensor.array, counter, counter._writes))
+            elif _position(tensor, outputs) >= 0:
+                place = ("output", _position(tensor, outputs))
+            writes = writes_of(tensor)
+            saved.append((tensor.array, writes, writes[0]))
             places.append(place)
         self._saved, self._places, self._to_save = saved, tuple(places), ()
 
@@ -193,7 +183,7 @@ class FunctionNode(Op):
             results.append(out)
         if not recorded:
             for tensor in self._dirty:
-                count_write(tensor)
+                writes_of(tensor)[0] += 1
             return tuple(results)
 
         self._order = _next_order()
@@ -246,7 +236,6 @@ def new_node(cls: type[FunctionNode], args: tuple) -> FunctionNode:
     node._tracked = sum(1 << i for i, edge in enumerate(edges) if edge is not None)
     node._tensor_inputs = frozenset(i for i, a in enumerate(args) if isinstance(a, Variable))
     node._hooks = node._kept = None
-    node._writes = 0
     node._saved = []
     node.scope = state.mode.scope
     node._code, node._instruction = call_site(sys._getframe(2))

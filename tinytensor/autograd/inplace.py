@@ -16,7 +16,7 @@ from ..dtype import can_cast
 from ..errors import ShapeError
 from .mode import enable_grad, state
 from .op import Op
-from .variable import Variable, count_write, own_copy, refresh, take_place, unwrap, wrap
+from .variable import Variable, own_copy, refresh, take_place, unwrap, wrap, writes_of
 
 
 class ViewWrite(Op):
@@ -120,13 +120,17 @@ def write(target: Any, function: Callable, *args: Any, **kwargs: Any) -> Any:
 
 def finish_write(target: Any, result: Any = None) -> Any:
     """After target's memory was written: bump the version and, if recorded, rewrite history."""
-    count_write(target)
+    writes = writes_of(target)
+    writes[0] += 1
     if result is not None:
         take_place(target, result)
         child = target
         while child._view is not None:
+            child._view.count = writes[0]  # from here to the root they are brought up to date now
+            child = child._view.base
+        child = target
+        while child._view is not None:
             view = child._view
-            view.count = child._counter._writes
             base = view.base
             before = wrap(base.array)
             before._tracked, before._node = base._tracked, base._node

@@ -36,19 +36,20 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import QUIET, _modules, error_state, xp
+from ..backend import QUIET, _modules, device_of, error_state, xp
 from ..errors import GradientError
 from . import anomaly
 from .mode import state
 from .node import Node
 from .site import call_site, describe_site
-from .variable import Variable, View, counter_of, refresh, registry, wrap
+from .variable import Variable, View, refresh, registry, wrap, writes_of
 
 _new = object.__new__
 ndarray = np.ndarray
 _next_order = itertools.count(1).__next__
 
 OUT, ATTRIBUTE = -1, -2  # places of saved values that are not arguments of forward
+NEVER = [0]  # the count of writes to constants
 
 
 def _save_plan(cls: Any) -> Iterable[tuple[int, int]]:
@@ -75,25 +76,18 @@ def snake_case(name: str) -> str:
     return "".join("_" + c.lower() if c.isupper() else c for c in name).lstrip("_")
 
 
-class _Constant:
-    """Counts the writes to a saved value that is never written to."""
-
-    _writes = 0
-
-
 class Op(Node):
     """A differentiable operation; see the module's text for how to write one."""
 
-    __slots__ = ("_order", "_tracked", "_shape", "_dtype", "_saved", "_kept", "_writes",
+    __slots__ = ("_order", "_tracked", "_shape", "_dtype", "_saved", "_kept",
                  "_code", "_instruction", "scope", "__dict__", "__weakref__")  # fmt: skip
 
     _order: int  # when it was made, by a counter
     _tracked: int  # bit i: argument i needs a gradient
     _shape: Any  # of the output; one for each if there are several
     _dtype: Any
-    _saved: Any  # [(value, counter, version), …]; None once freed
+    _saved: Any  # [(value, writes, version), …]; None once freed
     _kept: Any  # {helper: value}; see keep
-    _writes: int  # how often the output's storage was written to
     _code: Any  # with _instruction, where the op was called; see site.py
     _instruction: int
     scope: str  # path of the module that it was called in
@@ -102,7 +96,6 @@ class Op(Node):
     view = False  # whether the output may share memory with the first argument
     differentiable = True  # False: backward is never asked for (comparisons and the like)
     name_ = "op"  # the name in error messages: snake_case of the class name
-    twin: Any = None  # see variable.Counter
     _plan: tuple = ()
     _attributes: tuple = ()
 
@@ -118,8 +111,8 @@ class Op(Node):
     def backward(self, *grads: Any) -> Any:
         raise NotImplementedError(f"{self.name_}: backward is not written")
 
-    def view_args(self, args: tuple) -> Any:
-        """For a view op with several outputs: (op, arguments) that make each of them alone."""
+    def view_args(self, args: tuple) -> Iterable[tuple[Any, tuple]]:
+        """For an op whose several outputs are views: (op, args) that make each out of args[0]."""
         raise NotImplementedError(f"{self.name_}: view_args is not written")
 
     # --------------------------------------------------------------------------------------
@@ -161,6 +154,9 @@ class Op(Node):
         try:
             out = node.forward(*raw)
         except Exception as error:
+            moved = on_one_device(args)
+            if moved is not None:
+                return cls.apply(*moved)
             raise anomaly.explain_forward(cls, args, error) from None
         finally:
             error_state.reset(token)
@@ -177,13 +173,11 @@ class Op(Node):
 
         tensor: Any = _new(registry.tensor)
         tensor.array = out
-        tensor._grad = tensor._view = tensor._hooks = None
-        tensor._writes = 0
+        tensor._grad = tensor._writes = tensor._view = tensor._hooks = None
         if tracked and out.dtype.kind == "f":
             tensor._tracked = True
-            tensor._node = tensor._counter = node
+            tensor._node = node
             node._edges = edges
-            node._writes = 0
             node._shape = out.shape
             node._dtype = out.dtype
             node._hooks = None
@@ -193,9 +187,9 @@ class Op(Node):
             node._saved = node._save(args, tensor) if cls._plan else ()
         else:
             tensor._tracked = False
-            tensor._node = tensor._counter = None
+            tensor._node = None
         if cls.view and _shares_memory(out, raw[0]):
-            tensor._counter = counter_of(args[0])
+            tensor._writes = writes_of(args[0])
             tensor._view = View(args[0], cls, args[1:])
         if mode.anomaly:
             anomaly.check_forward(cls, args, tensor)
@@ -210,28 +204,25 @@ class Op(Node):
     # --------------------------------------------------------------------------------------
 
     def _save(self, args: tuple, out: Any) -> list:
-        """(value, counter, version) for what `saves` declares and a needed gradient asks for.
-
-        The counter of the op's own output is the op itself, written as None: a node that held
-        itself would be freed by the garbage collector only.
-        """
+        """(value, writes, version) for what `saves` declares and a needed gradient asks for."""
         saved: list[tuple] = []
         for place, needed_by in self._plan:
             if not needed_by & self._tracked:
-                saved.append((None, _Constant, 0))
-                continue
-            if place == OUT:
-                saved.append((out.array, None, 0))
+                saved.append((None, NEVER, 0))
                 continue
             if place >= 0:
                 value = args[place]
+            elif place == OUT:
+                value = out
             else:
                 value = self.__dict__.pop(self._attributes[ATTRIBUTE - place])
             if isinstance(value, Variable):
-                counter = counter_of(value)
-                saved.append((value.array, counter, counter._writes))
+                writes = value._writes
+                if writes is None:
+                    writes = value._writes = [0]
+                saved.append((value.array, writes, writes[0]))
             else:
-                saved.append((value, _Constant, 0))
+                saved.append((value, NEVER, 0))
         return saved
 
     @property
@@ -246,8 +237,8 @@ class Op(Node):
                 f"give the first backward retain_graph=True{describe_site(self)}"
             )
         values: list[Any] = []
-        for value, counter, version in self._saved:
-            if (self if counter is None else counter)._writes != version:
+        for value, writes, version in self._saved:
+            if writes[0] != version:
                 raise anomaly.changed_value(self, len(values))
             values.append(value)
         if state.mode.grad:
@@ -303,7 +294,7 @@ class Output(Op):
         self._shape, self._dtype = like.shape, like.dtype
         self._hooks = self._kept = None
         self._saved = ()
-        self._writes, self._tracked = 0, 1
+        self._tracked = 1
         self.scope = parent.scope
         self._code, self._instruction = parent._code, parent._instruction
 
@@ -323,7 +314,6 @@ def _wrap_outputs(node: Op, outs: Iterable, args: tuple, edges: list) -> tuple:
         node._hooks = None
         node.scope = state.mode.scope
         node._code, node._instruction = call_site(sys._getframe(2))
-        node._writes = 0
         node._shape = tuple(t.array.shape for t in tensors)
         node._dtype = tuple(t.array.dtype for t in tensors)
         node._saved = node._save(args, None) if node._plan else ()
@@ -331,15 +321,27 @@ def _wrap_outputs(node: Op, outs: Iterable, args: tuple, edges: list) -> tuple:
             if tensor.array.dtype.kind != "f":
                 continue
             tensor._tracked = True
-            tensor._node = tensor._counter = Output(node, index, tensor.array)
+            tensor._node = Output(node, index, tensor.array)
     if node.view:
         for tensor, view_args in zip(tensors, node.view_args(args)):
-            tensor._counter = counter_of(args[0])
+            tensor._writes = writes_of(args[0])
             tensor._view = View(args[0], *view_args)
     if state.mode.anomaly:
         for tensor in tensors:
             anomaly.check_forward(type(node), args, tensor)
     return tensors
+
+
+def on_one_device(args: tuple) -> tuple | None:
+    """args with 0-d tensors brought from the CPU to the GPU that the others are on, if so."""
+    tensors = [arg for arg in args if isinstance(arg, Variable)]
+    elsewhere = [t for t in tensors if not isinstance(t.array, ndarray)]
+    if not elsewhere:
+        return None
+    where = device_of(elsewhere[0].array)
+    strays = [t for t in tensors if isinstance(t.array, ndarray) and not t.array.ndim]
+    moved = {id(t): t.to(where) for t in strays}
+    return tuple(moved.get(id(arg), arg) for arg in args) if moved else None
 
 
 def _shares_memory(out: Any, source: Any) -> bool:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import weakref
 from typing import TYPE_CHECKING, Any
 
 from ..backend import Array, xp
@@ -21,22 +20,20 @@ class Variable:
     _grad     the accumulated gradient, a tensor, or None
     _tracked  whether gradients flow to it (`requires_grad`)
     _node     the Op that made it; None for a leaf, which the user made
-    _counter  who counts the writes to its storage, if not itself: the node or the tensor whose
-              memory it shares (all views of a storage have one counter)
-    _writes   how often its storage was written to, if it counts itself
+    _writes   [how often its storage was written to], one list for all that share the memory;
+              None until somebody wants to know
     _view     the View it is of another tensor, or None
     _hooks    functions to call with its gradient, or None (a non-leaf's are on its node)
     """
 
-    __slots__ = ("array", "_grad", "_tracked", "_node", "_counter", "_writes",
-                 "_view", "_hooks", "__dict__", "__weakref__")  # fmt: skip
+    __slots__ = ("array", "_grad", "_tracked", "_node", "_writes", "_view", "_hooks",
+                 "__dict__", "__weakref__")  # fmt: skip
 
     array: Any
     _grad: Any
     _tracked: bool
     _node: Any
-    _counter: Any
-    _writes: int
+    _writes: list[int] | None
     _view: View | None
     _hooks: dict | None
 
@@ -49,7 +46,6 @@ class Variable:
     # every op and has no edges of its own.
     _order = 0
     _edges: tuple = ()
-    twin: Any = None  # see Counter
 
     # The two things that an edge's end is asked for, under the names they have on an Op.
 
@@ -74,7 +70,7 @@ class View:
 
     def __init__(self, base: Variable, op: Any, args: tuple):
         self.base, self.op, self.args = base, op, args
-        self.count = counter_of(base)._writes
+        self.count = writes_of(base)[0]
         self.live = state.mode.grad
 
 
@@ -94,8 +90,7 @@ def wrap(array: Array) -> Any:
     tensor._grad = None
     tensor._tracked = False
     tensor._node = None
-    tensor._counter = None
-    tensor._writes = 0
+    tensor._writes = None
     tensor._view = None
     tensor._hooks = None
     return tensor
@@ -106,51 +101,12 @@ def unwrap(value: Any) -> Any:
     return value.array if isinstance(value, Variable) else value
 
 
-def counter_of(variable: Variable) -> Any:
-    """What counts the writes to the variable's storage: its `_writes` is the version."""
-    return variable if variable._counter is None else variable._counter
-
-
-class Counter:
-    """Counts the writes to a storage for those that must not hold the node or tensor that does.
-
-    A detached tensor shares memory with a tensor in the graph, and so its version, but must not
-    keep the graph alive. The owner and this counter are twins: each write is counted in both.
-    """
-
-    __slots__ = ("_owner", "_writes")
-
-    def __init__(self, owner: Any):
-        self._writes = owner._writes
-        self._owner = weakref.ref(owner)
-        owner.twin = self
-
-    @property
-    def twin(self) -> Any:
-        return self._owner()
-
-
-def counter_to_share(variable: Variable) -> Any:
-    """The counter for a detached tensor with variable's memory: never a node."""
-    counter = counter_of(variable)
-    return counter if isinstance(counter, Variable) else counter_apart(variable)
-
-
-def counter_apart(variable: Variable) -> Counter:
-    """A counter of variable's writes that holds neither a tensor nor a node."""
-    counter = counter_of(variable)
-    if isinstance(counter, Counter):
-        return counter
-    return counter.twin or Counter(counter)
-
-
-def count_write(variable: Variable) -> None:
-    """The memory of `variable` was written to."""
-    counter = counter_of(variable)
-    counter._writes += 1
-    twin = counter.twin
-    if twin is not None:
-        twin._writes += 1
+def writes_of(variable: Variable) -> list[int]:
+    """The counter of the writes to the variable's storage: [version]."""
+    writes = variable._writes
+    if writes is None:
+        writes = variable._writes = [0]
+    return writes
 
 
 def edge_of(variable: Variable) -> Any:
@@ -168,19 +124,20 @@ def own_copy(array: Array) -> Array:
 def refresh(variable: Variable) -> None:
     """Bring a view's place in the graph up to date after recorded writes to its storage."""
     stale = []
-    current: Variable | None = variable
-    while current is not None and current._view is not None:
-        if current._view.live and current._counter._writes != current._view.count:
-            stale.append(current)
-        current = current._view.base
+    while variable._view is not None and _is_stale(variable):
+        stale.append(variable)
+        variable = variable._view.base
     for view in reversed(stale):  # from the base upwards
-        link = view._view
-        assert link is not None
-        link.count = view._counter._writes
-        if link.base._tracked:
+        link: Any = view._view
+        link.count = writes_of(view)[0]
+        if link.live and link.base._tracked:
             with enable_grad():
                 again = link.op.apply(link.base, *link.args)
             take_place(view, again)
+
+
+def _is_stale(view: Any) -> bool:
+    return view._writes[0] != view._view.count
 
 
 RETAIN = "retain_grad"  # the key of the hook that fills a non-leaf's `.grad`, always the last one

@@ -18,7 +18,7 @@ from .hooks import run_after_accumulation, run_hooks
 from .mode import state
 from .op import Op, Output
 from .site import describe_site
-from .variable import Variable, count_write, own_copy, unwrap, wrap
+from .variable import Variable, own_copy, unwrap, wrap, writes_of
 
 _order = attrgetter("_order")
 
@@ -224,6 +224,6 @@ def accumulate(leaf: Any, g: Any, ours: bool, create_graph: bool) -> None:
         leaf._grad = wrap(g if ours and type(g) in _modules else own_copy(g))
     else:
         leaf._grad.array += g
-        count_write(leaf._grad)
+        writes_of(leaf._grad)[0] += 1
     if leaf._hooks:
         run_after_accumulation(leaf)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ..autograd.mode import enable_grad, no_grad
-from ..autograd.variable import Variable, count_write, wrap
+from ..autograd.variable import Variable, wrap, writes_of
 
 
 class Optimizer:
@@ -78,7 +78,7 @@ class Optimizer:
                 for p in group["params"]:
                     if p._grad is not None:
                         self.update(p.array, p._grad.array, self.state[p], group)
-                        count_write(p)
+                        writes_of(p)[0] += 1
         return loss
 
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:

@@ -16,7 +16,7 @@ from ..autograd.engine import run
 from ..autograd.mode import enable_grad, state
 from ..autograd.op import Op, Output, _next_order
 from ..autograd.site import call_site, describe_site
-from ..autograd.variable import Variable, counter_of, edge_of, refresh
+from ..autograd.variable import Variable, edge_of, refresh, writes_of
 from ..autograd.walk import collect_since
 from ..backend import CPU, device_of
 from ..errors import GradientError
@@ -41,10 +41,9 @@ class Checkpoint(Op):
         self._shape = [tensor.array.shape for tensor in made.values()]
         self._dtype = [tensor.array.dtype for tensor in made.values()]
         self._hooks = None
-        self._writes = 0
         self._kept = call  # the walk frees it when the rule has run
-        counters = [counter_of(edge) for edge in outside if isinstance(edge, Variable)]
-        self._saved = call.versions + [(counter, counter._writes) for counter in counters]
+        leaves = [edge for edge in outside if isinstance(edge, Variable)]
+        self._saved = call.versions + [(writes_of(leaf), writes_of(leaf)[0]) for leaf in leaves]
         self.scope = state.mode.scope
         self._code, self._instruction = call_site(sys._getframe(2))
 
@@ -83,11 +82,11 @@ class Checkpoint(Op):
                 "checkpoint: backward a second time, but the inputs it kept are freed; give the "
                 f"first backward retain_graph=True{describe_site(self)}"
             )
-        for counter, version in self._saved:
-            if counter._writes != version:
+        for writes, version in self._saved:
+            if writes[0] != version:
                 raise GradientError(
                     "checkpoint: a tensor that the function uses was changed in place since the "
-                    f"forward pass (version {counter._writes}, expected {version}), so that it "
+                    f"forward pass (version {writes[0]}, expected {version}), so that it "
                     f"cannot be run again; clone() before the write{describe_site(self)}"
                 )
         return self._kept
@@ -101,7 +100,7 @@ class Call:
         tensors = [v for v in flatten((args, kwargs))[0] if isinstance(v, Variable)]
         for tensor in tensors:
             refresh(tensor)
-        self.versions = [(counter_of(t), counter_of(t)._writes) for t in tensors]
+        self.versions = [(writes_of(t), writes_of(t)[0]) for t in tensors]
         self.random_states: dict[Any, Any] = {}
         if preserve_rng_state:
             devices = {CPU, *(device_of(t.array) for t in tensors)}
