@@ -26,6 +26,7 @@ clean:
 $(VENV)/.installed: setup.cfg pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e . tqdm
+	$(BIN)/python -m compileall -q tinytensor nn  # an editable install leaves this to the first import
 	touch $@
 
 $(VENV)/.test: $(VENV)/.installed

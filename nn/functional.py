@@ -4,7 +4,7 @@ They are tinytensor's own ops; their code is in `tinytensor/ops/`.
 """
 
 # fmt: off
-from tinytensor.ops import (
+from tinytensor import (
     alpha_dropout, batch_norm, bilinear, binary_cross_entropy, binary_cross_entropy_with_logits,
     celu, cosine_embedding_loss, cosine_similarity, cross_entropy, dropout, dropout1d, dropout2d,
     dropout3d, elu, embedding, feature_alpha_dropout, gaussian_nll_loss, gelu, glu, group_norm,

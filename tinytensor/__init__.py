@@ -41,6 +41,7 @@ from .dtype import (
 from .errors import AnomalyError, DeviceError, GradcheckError, GradientError, ShapeError
 from .ops import *
 from .ops import return_types
+from .ops.boundary import checked
 from .repr import set_printoptions
 from .size import Size
 from .tensor import Tensor
@@ -52,15 +53,19 @@ from .random import *  # isort: skip
 
 __version__ = "0.1.0"
 
+for _name in ops.__all__:
+    globals()[_name] = checked(globals()[_name])
+
 half, float, double = float16, float32, float64
 short, int, long = int16, int32, int64
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 newaxis = None
+detach = Tensor.detach
 
 # fmt: off
 __all__ = [
     "AnomalyError", "DeviceError", "GradcheckError", "GradientError", "ShapeError", "Size",
-    "Tensor", "autograd", "bool", "can_cast", "cuda", "device", "double", "dtype", "e",
+    "Tensor", "autograd", "bool", "can_cast", "cuda", "device", "double", "detach", "dtype", "e",
     "enable_grad", "float", "float16", "float32", "float64", "func", "get_default_dtype", "half",
     "inf", "inference_mode", "int", "int16", "int32", "int64", "int8", "is_grad_enabled",
     "is_inference_mode_enabled", "long", "nan", "newaxis", "no_grad", "optim", "pi",
@@ -74,9 +79,14 @@ __all__ += random.__all__
 
 
 def __getattr__(name: str) -> Any:
-    """`tinytensor.nn` is the package `nn`, found on first use: it builds on this one."""
+    """`tinytensor.nn` is the package `nn`, found on first use: it builds on this one.
+
+    `tinytensor.exp_(x)` and its kin are the methods of the same names.
+    """
     if name == "nn":
         import nn
 
         return nn
+    if name.endswith("_") and not name.startswith("_") and hasattr(Tensor, name):
+        return getattr(Tensor, name)
     raise AttributeError(f"module 'tinytensor' has no attribute {name!r}")

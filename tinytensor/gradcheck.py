@@ -8,7 +8,6 @@ Use float64 inputs; float32 has too few digits for the difference.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from .autograd import engine
 from .autograd.mode import enable_grad
+from .autograd.site import warn
 from .autograd.variable import Variable, wrap
 from .backend import to_device, xp
 from .errors import GradcheckError
@@ -105,10 +105,9 @@ def _check(
         raise ValueError("gradcheck: none of the inputs requires grad")
     for i, x in tracked:
         if x.array.dtype != np.float64:
-            warnings.warn(
+            warn(
                 f"gradcheck: input {i} is {x.array.dtype}, expected float64; the check will fail "
                 "for lack of digits",
-                stacklevel=3,
             )
     outputs = _outputs(func, inputs)
     for o, output in enumerate(outputs):

@@ -24,6 +24,8 @@ def explain_forward(op: Any, args: tuple, error: Exception) -> Exception:
             f"{op.name_}: tensors on {' and '.join(sorted(devices))}, expected one device; "
             "move them with .to(device)"
         )
+    if isinstance(error, AttributeError) and not arrays:
+        return TypeError(f"{op.name_}: got a {type(args[0]).__name__}, expected a tensor")
     shapes = ", ".join(str(tuple(a.shape)) for a in arrays)
     first_line = message.splitlines()[0] if message else type(error).__name__
     if isinstance(error, ValueError):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-import warnings
 from typing import TYPE_CHECKING, Any
 
+from ..autograd.site import warn
 from ..autograd.variable import unwrap
 from ..backend import xp
 from .clamp import where
@@ -31,10 +31,9 @@ def kl_div(
     """
     by_batch = reduction == "batchmean" and size_average is None and reduce is None
     if reduction == "mean" and size_average is None and reduce is None:
-        warnings.warn(
+        warn(
             "kl_div: reduction='mean' divides by the number of elements; 'batchmean' divides by "
             "the batch size only, which is the mathematical definition",
-            stacklevel=2,
         )
     reduction = "sum" if by_batch else reduction_of("kl_div", reduction, size_average, reduce)
     if log_target:

@@ -6,13 +6,13 @@ What is kept is scaled up by 1 / (1 − p), so that the expected value stays as 
 from __future__ import annotations
 
 import math
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..autograd.inplace import write
 from ..autograd.op import Op
+from ..autograd.site import warn
 from ..autograd.variable import unwrap
 from ..backend import Array
 from ..errors import ShapeError
@@ -122,10 +122,9 @@ def dropout2d(
     """
     ndim = unwrap(input).ndim
     if ndim != 4:
-        warnings.warn(
+        warn(
             f"dropout2d: got {ndim} dimensions, expected 4, (N, C, H, W); the first two are taken "
             "for N and C. Use dropout1d for (N, C, L), dropout for other shapes",
-            stacklevel=2,
         )
     return _channel_dropout("dropout2d", input, p, training, inplace, batched=True)
 
@@ -136,10 +135,9 @@ def dropout3d(
     """Set whole channels of (N, C, D, H, W) or (C, D, H, W) to zero with probability p."""
     ndim = unwrap(input).ndim
     if ndim not in (4, 5):
-        warnings.warn(
+        warn(
             f"dropout3d: got {ndim} dimensions, expected 4, (C, D, H, W), or 5, (N, C, D, H, W); "
             "the first is taken for C. Use dropout for other shapes",
-            stacklevel=2,
         )
     return _channel_dropout("dropout3d", input, p, training, inplace, batched=ndim == 5)
 

@@ -100,10 +100,12 @@ def check_fits(name: str, dtype: np.dtype, *values: Any) -> None:
 
 
 def as_float(x: Any) -> Any:
-    """A tensor, array or number in floating point: integers in the default dtype."""
-    if isinstance(x, Variable) or is_array(x):
-        return x if unwrap(x).dtype.kind == "f" else cast(x, default_float())
-    return x
+    """A tensor or array in floating point: integers in the default dtype."""
+    if isinstance(x, Variable):
+        return x if x.array.dtype.kind == "f" else cast(x, default_float())
+    if is_array(x) or isinstance(x, np.generic):  # in a rule; NumPy's 0-d results are scalars
+        return x if x.dtype.kind == "f" else x.astype(default_float())
+    raise TypeError(f"expected a tensor, got a {type(x).__name__}")
 
 
 # ------------------------------------------------------------------------------------------

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
+from ..autograd.site import warn
 from ..errors import ShapeError
 from .reduce import mean, sum
 
@@ -17,9 +17,8 @@ def reduction_of(
         averaged = size_average is None or size_average
         reduced = reduce is None or reduce
         reduction = ("mean" if averaged else "sum") if reduced else "none"
-        warnings.warn(
+        warn(
             f"{name}: size_average and reduce are deprecated, use reduction={reduction!r}",
-            stacklevel=3,
         )
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(
@@ -39,10 +38,9 @@ def reduce_loss(loss: Any, reduction: str) -> Any:
 def warn_if_broadcast(name: str, input: Any, target: Any) -> None:
     """A target of another shape is most often a mistake: (N) against (N, 1) gives N² losses."""
     if tuple(input.shape) != tuple(target.shape):
-        warnings.warn(
+        warn(
             f"{name}: using a target size {tuple(target.shape)} that is different to the input "
             f"size {tuple(input.shape)}; they are broadcast, which is likely not what is meant",
-            stacklevel=3,
         )
 
 

@@ -5,10 +5,10 @@ exp is taken of x − max x, which is the same quotient and cannot overflow.
 
 from __future__ import annotations
 
-import warnings
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.op import Op
+from ..autograd.site import warn
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..dtype import to_numpy_dtype
@@ -65,7 +65,7 @@ class LogSoftmax(Op):
         return g - exp(y) * g.sum(axis=self.dim, keepdims=True)
 
 
-def _apply(op: Any, input: Tensor, dim: int | None, dtype: Any, stacklevel: int) -> Tensor:
+def _apply(op: Any, input: Tensor, dim: int | None, dtype: Any) -> Tensor:
     """Softmax or LogSoftmax with the arguments seen to: dim, dtype, and 0-d tensors."""
     name = op.name_
     if dtype is not None:
@@ -73,10 +73,7 @@ def _apply(op: Any, input: Tensor, dim: int | None, dtype: Any, stacklevel: int)
     require_float(name, input)
     if dim is None:
         dim = 0 if input.ndim in (0, 1, 3) else 1
-        warnings.warn(
-            f"{name}: dim is not given, {dim} is taken as in old PyTorch; pass dim=",
-            stacklevel=stacklevel + 1,
-        )
+        warn(f"{name}: dim is not given, {dim} is taken as in old PyTorch; pass dim=")
     dim = normalize_dim(name, dim, input.ndim)
     if not input.ndim:
         return op.apply(input.reshape((1,)), 0).reshape(())
@@ -91,7 +88,7 @@ def softmax(
 
     dtype: the input is converted to it first. A row of nothing but −inf gives NaN, as in PyTorch.
     """
-    return _apply(Softmax, input, dim, dtype, _stacklevel)
+    return _apply(Softmax, input, dim, dtype)
 
 
 @accepts_axis
@@ -99,7 +96,7 @@ def log_softmax(
     input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3
 ) -> Tensor:
     """log(softmax(input)) along `dim`, without the loss of digits of taking the two in turn."""
-    return _apply(LogSoftmax, input, dim, dtype, _stacklevel)
+    return _apply(LogSoftmax, input, dim, dtype)
 
 
 @accepts_axis
@@ -107,7 +104,7 @@ def softmin(
     input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3
 ) -> Tensor:
     """softmax(−input) along `dim`."""
-    return _apply(Softmax, -input, dim, dtype, _stacklevel)
+    return _apply(Softmax, -input, dim, dtype)
 
 
 def gumbel_softmax(
