@@ -50,7 +50,7 @@ def call_site(frame: FrameType | None) -> tuple[CodeType | None, int]:
 
 def warn(message: str) -> None:
     """A UserWarning at the user's line, however deep in this package it is raised."""
-    depth, frame = 1, sys._getframe(1)
+    depth, frame = 2, sys._getframe(1)  # level 1 is this function
     while frame.f_back is not None and is_internal(frame.f_code.co_filename):
         depth, frame = depth + 1, frame.f_back
     warnings.warn(message, stacklevel=depth)
