@@ -9,7 +9,7 @@ demo: $(VENV)/.installed
 	$(BIN)/python examples/spirals.py
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
