@@ -25,7 +25,7 @@ clean:
 # Each stamp stands for one set of extras; it is made anew when the metadata change.
 $(VENV)/.installed: setup.cfg pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e . tqdm
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[train]'
 	$(BIN)/python -m compileall -q tinytensor nn  # an editable install leaves this to the first import
 	touch $@
 

@@ -44,6 +44,28 @@ def test_importing_pulls_in_numpy_alone() -> None:
     assert not heavy & set(loaded)
 
 
+def test_importing_is_quick() -> None:
+    """What only rare calls need is imported by them; NumPy's own modules cost nothing more."""
+    code = """
+import sys, numpy
+before = set(sys.modules)
+import tinytensor
+print(*set(sys.modules) - before)
+"""
+    rare = {"json", "html", "tempfile", "pickle", "inspect", "ast", "subprocess"}
+    assert not rare & set(run(code).split())
+
+
+@pytest.mark.parametrize("options", [["-W", "error"], ["-O"], ["-OO"], ["-I"]], ids=str)
+def test_importing_with_options(options: list[str]) -> None:
+    """Without warnings, without asserts and docstrings, without a home or a current folder."""
+    code = "import tinytensor as t; x = t.ones(2, requires_grad=True); (x * 2).sum().backward()"
+    command = [sys.executable, *options, "-c", code]
+    environment = {"PATH": "", "HOME": "/nonexistent", "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd="/")
+    assert done.returncode == 0, done.stderr
+
+
 def test_nn_is_found_on_first_use() -> None:
     out = run("import tinytensor as t; print(t.nn.functional.relu is t.relu, t.nn.__name__)")
     assert out.split() == ["True", "nn"]

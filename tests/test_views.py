@@ -47,6 +47,9 @@ VIEWS = {
     "diagonal": lambda x: x.diagonal(),
     "diagonal, offset": lambda x: x.diagonal(1),
     "unfold": lambda x: x.unfold(0, 2, 2),
+    "as_strided": lambda x: x.as_strided((2, 3), (5, 1), 3),
+    "slice, unsqueeze_": lambda x: x[1:3].unsqueeze_(1),
+    "slice, t_, squeeze_": lambda x: x[1:2].t_().squeeze_(),
     "slice, then select": lambda x: x[1:].select(1, 0),
     "transpose, then slice": lambda x: x.t()[:2],
     "reshape, then slice": lambda x: x.reshape(2, 8)[:, ::3],
@@ -322,3 +325,60 @@ def test_expanded_view_is_not_written_to(expand: Any) -> None:
     with pytest.raises(RuntimeError, match=r"add_: .*expanded.*clone"):
         expand(x).add_(1)
     assert x.tolist() == [[1], [1], [1]]
+
+
+def test_a_leaf_does_not_change_its_shape_in_place() -> None:
+    x = tt.zeros(2, 3, requires_grad=True)
+    with pytest.raises(RuntimeError, match=r"unsqueeze_: a leaf tensor of shape \(2, 3\)"):
+        x.unsqueeze_(0)
+    y = x.detach().unsqueeze_(0)
+    assert (tuple(x.shape), tuple(y.shape)) == ((2, 3), (1, 2, 3))
+
+
+def reshape_then_write(lib: Any) -> list:
+    leaf = lib.tensor(numbers(SHAPE, 1), requires_grad=True)
+    base = leaf * 2
+    base.transpose_(0, 1).unsqueeze_(1)
+    view = base[1]
+    view.mul_(leaf[0])
+    base[0] = 0.5
+    (base * base * lib.tensor(numbers((4, 1, 4), 2))).sum().backward()
+    return [base.detach().numpy(), view.detach().numpy(), leaf.grad.numpy()]
+
+
+@needs_torch
+def test_writes_after_a_change_of_shape_in_place() -> None:
+    assert_same(reshape_then_write(tt), reshape_then_write(torch))
+
+
+@pytest.mark.parametrize("write", [lambda x, view: x.mul_(2), lambda x, view: view.mul_(2)])
+def test_a_view_from_before_a_change_of_shape_is_not_used_wrongly(write: Any) -> None:
+    x = tt.ones(3, 3, requires_grad=True) * 2
+    view = x[0, 1]
+    x.t_()
+    assert view.sum().requires_grad  # as long as nothing is written, it is what it was
+    with pytest.raises(RuntimeError, match=r"view of shape \(\) was made before its base got"):
+        write(x, view)
+        view.sum()
+
+
+def test_as_strided_adds_up_where_windows_overlap() -> None:
+    def windows(x: tt.Tensor) -> tt.Tensor:
+        return x.as_strided((4, 3), (1, 1)) ** 3
+
+    x = tt.tensor(numbers((6,), 1), requires_grad=True)
+    assert tt.autograd.gradcheck(windows, x) and tt.autograd.gradgradcheck(windows, x)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda x: x.t().as_strided((2,), (1,)), r"as_strided: .*call contiguous\(\) first"),
+        (lambda x: x.as_strided((4, 4), (4, 2)), r"as_strided: .*\(4, 2\).* the tensor's 16 elem"),
+        (lambda x: x.as_strided((2, 2), (1,)), "as_strided: .*as many strides as sizes"),
+        (lambda x: x.as_strided((2,), (-1,), 3), "as_strided: .*none negative"),
+    ],
+)
+def test_as_strided_stays_within_the_tensor(call: Any, message: str) -> None:
+    with pytest.raises(RuntimeError, match=message):
+        call(tt.zeros(4, 4))

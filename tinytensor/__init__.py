@@ -27,14 +27,18 @@ from .dtype import DType as dtype
 from .dtype import bool_ as bool
 from .dtype import (
     can_cast,
+    finfo,
     float16,
     float32,
     float64,
     get_default_dtype,
+    iinfo,
     int8,
     int16,
     int32,
     int64,
+    promote_types,
+    result_type,
     set_default_dtype,
     uint8,
 )
@@ -43,17 +47,22 @@ from .ops import *
 from .ops import return_types
 from .ops.boundary import checked
 from .repr import set_printoptions
+from .serialize import load, save
 from .size import Size
 from .tensor import Tensor
 
 # After .tensor: the function `tensor` takes over the name of the module.
-from . import create, ops, random  # isort: skip
+from . import compat, create, layout, linalg, ops, random, ranges  # isort: skip
+from .compat import *  # isort: skip
 from .create import *  # isort: skip
+from .layout import *  # isort: skip
 from .random import *  # isort: skip
+from .ranges import *  # isort: skip
 
 __version__ = "0.1.0"
 
-for _name in ops.__all__:
+_of_tensors = ("bernoulli", "multinomial", "rand_like", "randint_like", "randn_like")
+for _name in (*ops.__all__, *_of_tensors):
     globals()[_name] = checked(globals()[_name])
 
 half, float, double = float16, float32, float64
@@ -66,16 +75,20 @@ detach = Tensor.detach
 __all__ = [
     "AnomalyError", "DeviceError", "GradcheckError", "GradientError", "ShapeError", "Size",
     "Tensor", "autograd", "bool", "can_cast", "cuda", "device", "double", "detach", "dtype", "e",
-    "enable_grad", "float", "float16", "float32", "float64", "func", "get_default_dtype", "half",
-    "inf", "inference_mode", "int", "int16", "int32", "int64", "int8", "is_grad_enabled",
-    "is_inference_mode_enabled", "long", "nan", "newaxis", "no_grad", "optim", "pi",
-    "return_types", "set_default_dtype", "set_grad_enabled", "set_printoptions", "short", "uint8",
-    "utils",
+    "enable_grad", "finfo", "float", "float16", "float32", "float64", "func", "get_default_dtype",
+    "half", "iinfo", "inf", "inference_mode", "int", "int16", "int32", "int64", "int8",
+    "is_grad_enabled", "is_inference_mode_enabled", "linalg", "load", "long", "nan", "newaxis",
+    "no_grad", "optim", "pi",
+    "promote_types", "result_type", "return_types", "save", "set_default_dtype",
+    "set_grad_enabled", "set_printoptions", "short", "uint8", "utils",
 ]
 # fmt: on
+__all__ += compat.__all__
 __all__ += create.__all__
+__all__ += layout.__all__
 __all__ += ops.__all__
 __all__ += random.__all__
+__all__ += ranges.__all__
 
 
 def __getattr__(name: str) -> Any:
@@ -83,6 +96,8 @@ def __getattr__(name: str) -> Any:
 
     `tinytensor.exp_(x)` and its kin are the methods of the same names.
     """
+    if name == "default_generator":
+        return random.default_generator_of("cpu")
     if name == "nn":
         import nn
 

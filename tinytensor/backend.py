@@ -54,10 +54,14 @@ class device:
     index: int | None
 
     def __init__(self, type: str | int | device, index: int | None = None):
-        text = str(type) if isinstance(type, (str, device)) else f"cuda:{type}"
+        if not isinstance(type, (str, int, device)):
+            raise TypeError(f"device: got {type!r}, expected 'cpu', 'cuda' or 'cuda:N'")
+        text = f"cuda:{type}" if isinstance(type, int) else str(type)
         match = re.fullmatch(r"(cpu|cuda)(?::(\d+))?", text)
         if match is None:
             raise DeviceError(f"device: got {type!r}, expected 'cpu', 'cuda' or 'cuda:N'")
+        if match[2] and index is not None:
+            raise DeviceError(f"device: got {type!r} and index={index}, expected one index")
         self.type = match[1]
         self.index = int(match[2]) if match[2] else index
 
@@ -70,7 +74,8 @@ class device:
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, str):
-            other = device(other)
+            known = other == self.type or other.startswith(f"{self.type}:")
+            other = device(other) if known else None
         if not isinstance(other, device):
             return NotImplemented
         return self.type == other.type and (self.index or 0) == (other.index or 0)

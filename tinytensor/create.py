@@ -1,23 +1,15 @@
-"""New tensors: from Python data, from NumPy, filled, counted."""
+"""New tensors: from Python data, from NumPy, filled."""
 
 from __future__ import annotations
 
-import math
 import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .autograd.variable import Variable, unwrap, wrap
-from .backend import Array, is_array, module_for, to_device
-from .dtype import (
-    DType,
-    default_float,
-    from_numpy_dtype,
-    promote_pair,
-    result_dtype,
-    to_numpy_dtype,
-)
+from .backend import Array, gpu, is_array, module_for, to_device
+from .dtype import default_float, fitting, from_numpy_dtype, promote_pair, to_numpy_dtype
 from .errors import ShapeError
 
 if TYPE_CHECKING:
@@ -62,8 +54,13 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None,
             requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """As `as_tensor`; copy=True copies."""
+    """As `as_tensor`; copy=True copies, copy=False refuses to."""
     result = tensor(obj, dtype=dtype, device=device) if copy else as_tensor(obj, dtype, device)
+    if copy is False and (not hasattr(obj, "dtype") or result.dtype != obj.dtype):
+        raise ValueError(
+            f"asarray: a {type(obj).__name__} cannot become this tensor without a copy; "
+            "leave copy=False out"
+        )
     return result.requires_grad_(requires_grad) if requires_grad else result
 
 
@@ -77,14 +74,23 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
 
 def from_dlpack(ext_tensor: Any) -> Tensor:
     """A tensor that shares memory with any object that speaks DLPack."""
-    return wrap(np.from_dlpack(ext_tensor))
+    if not hasattr(ext_tensor, "__dlpack__"):
+        kind = type(ext_tensor).__name__
+        raise TypeError(f"from_dlpack: got {kind}, expected an object with __dlpack__")
+    on_cpu = int(ext_tensor.__dlpack_device__()[0]) == 1  # kDLCPU
+    array = (np if on_cpu else gpu()).from_dlpack(ext_tensor)
+    from_numpy_dtype(array.dtype)
+    return wrap(array)
 
 
-def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None,
+                  requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """A 0-d tensor, of the default dtype unless one is given."""
-    return full((), s, dtype=default_float() if dtype is None else dtype, device=device)
+    dtype = default_float() if dtype is None else dtype
+    return full((), s, dtype=dtype, device=device, requires_grad=requires_grad, **others)
 
 
+@np.errstate(all="ignore")  # 1e39 is inf in float32 without a warning, as in PyTorch
 def _from_data(data: Any, dtype: Any, copy: bool) -> Array:
     """`data` as an array of one of our dtypes."""
     numpy_dtype = None if dtype is None else to_numpy_dtype(dtype)
@@ -98,20 +104,35 @@ def _from_data(data: Any, dtype: Any, copy: bool) -> Array:
             return source.astype(numpy_dtype)
         return source.copy(order="C") if copy else source.view()
     if isinstance(data, str) or not isinstance(data, (bool, int, float, list, tuple, range)):
-        if not hasattr(data, "__array__") and not hasattr(data, "__len__"):
-            raise RuntimeError(f"tensor: could not infer dtype of {type(data).__name__}")
-        if isinstance(data, (str, bytes, dict, set)):
+        if isinstance(data, (str, bytes)):
             raise TypeError(f"tensor: got {type(data).__name__}, expected numbers or nested lists")
+        if not hasattr(data, "__array__"):
+            raise RuntimeError(f"tensor: could not infer dtype of {type(data).__name__}")
         return _from_data(np.asarray(data), dtype, copy)
     if numpy_dtype is None:
         numpy_dtype = _infer_dtype(data)
+    numbers = _plain(data)
     try:
-        return np.array(_plain(data), dtype=numpy_dtype)
+        return np.array(numbers, dtype=numpy_dtype)
+    except OverflowError:
+        return _wrapped(numbers, numpy_dtype)
     except (ValueError, TypeError) as error:
+        if "float NaN" in str(error):
+            raise RuntimeError(f"tensor: nan is out of range for {numpy_dtype}") from None
         raise ValueError(
             f"tensor: the nested lists are not a box of numbers ({str(error).splitlines()[0]}); "
             "every list at one depth needs the same length"
         ) from None
+
+
+def _wrapped(data: Any, dtype: np.dtype) -> Array:
+    """Integers of which some are out of range: as in PyTorch, negative ones wrap in uint8."""
+    if dtype.kind == "u":
+        numbers = np.array(data, dtype=np.float64)
+        if bool((np.abs(numbers) <= np.iinfo(dtype).max).all()):
+            return numbers.astype(np.int64).astype(dtype)
+    error = ValueError if dtype == INT64 else RuntimeError
+    raise error(f"tensor: a number is out of range for {dtype}; give a dtype that can hold it")
 
 
 def _plain(data: Any) -> Any:
@@ -120,6 +141,10 @@ def _plain(data: Any) -> Any:
         if any(isinstance(item, (list, tuple, Variable)) for item in data):
             return [_plain(item) for item in data]
         return data
+    if isinstance(data, Variable) and data.array.size != 1:
+        raise ValueError(
+            f"tensor: got a list with a tensor of shape {data._shape}; use stack() or cat()"
+        )
     return data.item() if isinstance(data, Variable) else data
 
 
@@ -165,6 +190,22 @@ def shape_of(name: str, size: tuple) -> tuple[int, ...]:
     return shape
 
 
+_NO_EFFECT = {"layout", "memory_format", "pin_memory", "names", "out"}
+
+
+def size_from(name: str, size: tuple, others: dict) -> tuple:
+    """The sizes of f(2, 3) or f(size=(2, 3)); a TypeError for keywords that PyTorch has not.
+
+    Layouts and pinned memory are accepted and change nothing here; out= must be None.
+    """
+    for key, value in others.items():
+        if key not in _NO_EFFECT | {"size"} or (key == "out" and value is not None):
+            raise TypeError(f"{name}: got an unexpected keyword argument {key!r}")
+    if ("size" in others) == bool(size):
+        raise TypeError(f"{name}: size is {'given twice' if size else 'missing'}")
+    return size or (others["size"],)
+
+
 def _make(name: str, size: tuple, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
     """zeros, ones or empty, by the name that NumPy has for it too."""
     numpy_dtype = default_float() if dtype is None else to_numpy_dtype(dtype)
@@ -173,37 +214,42 @@ def _make(name: str, size: tuple, dtype: Any, device: Any, requires_grad: bool) 
 
 
 def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-          **ignored: Any) -> Tensor:  # fmt: skip
+          **others: Any) -> Tensor:  # fmt: skip
     """Zeros of a shape: zeros(2, 3) or zeros((2, 3))."""
-    return _make("zeros", _size(size, ignored), dtype, device, requires_grad)
+    return _make("zeros", size_from("zeros", size, others), dtype, device, requires_grad)
 
 
 def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-         **ignored: Any) -> Tensor:  # fmt: skip
+         **others: Any) -> Tensor:  # fmt: skip
     """Ones of a shape."""
-    return _make("ones", _size(size, ignored), dtype, device, requires_grad)
+    return _make("ones", size_from("ones", size, others), dtype, device, requires_grad)
 
 
 def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False,
-          **ignored: Any) -> Tensor:  # fmt: skip
+          **others: Any) -> Tensor:  # fmt: skip
     """A tensor of a shape with whatever was in memory."""
-    return _make("empty", _size(size, ignored), dtype, device, requires_grad)
-
-
-def _size(size: tuple, options: dict) -> tuple:
-    return (options["size"],) if not size and "size" in options else size
+    return _make("empty", size_from("empty", size, others), dtype, device, requires_grad)
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None,
-         requires_grad: bool = False, **ignored: Any) -> Tensor:  # fmt: skip
+         requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """A shape filled with one value; the dtype is the value's unless given."""
-    value = fill_value.item() if isinstance(fill_value, Variable) else fill_value
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(f"full: got size {size}, expected a tuple")
+    if isinstance(fill_value, (Variable, np.generic)):
+        fill_value = fill_value.item()
+    if not isinstance(fill_value, (bool, int, float)):
+        raise TypeError(f"full: got a value of type {type(fill_value).__name__}, expected a number")
+    shape = shape_of("full", size_from("full", (size,), others))
     numpy_dtype = _infer_dtype(fill_value) if dtype is None else to_numpy_dtype(dtype)
-    array = module_for(device).full(shape_of("full", (size,)), value, dtype=numpy_dtype)
+    value = fitting("full", fill_value, numpy_dtype)
+    array = module_for(device).full(shape, value, dtype=numpy_dtype)
     return wrap(array).requires_grad_(requires_grad)
 
 
 def _options_like(input: Tensor, dtype: Any, device: Any) -> dict:
+    if not isinstance(input, Variable):
+        raise TypeError(f"zeros_like and its kin: got a {type(input).__name__}, expected a tensor")
     return {
         "dtype": input.dtype if dtype is None else dtype,
         "device": input.device if device is None else device,
@@ -211,87 +257,40 @@ def _options_like(input: Tensor, dtype: Any, device: Any) -> dict:
 
 
 def zeros_like(input: Tensor, *, dtype: Any = None, device: Any = None,
-               requires_grad: bool = False, **ignored: Any) -> Tensor:  # fmt: skip
+               requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """Zeros in the shape, dtype and device of input."""
-    return zeros(input.shape, requires_grad=requires_grad, **_options_like(input, dtype, device))
+    others.update(_options_like(input, dtype, device))
+    return zeros(input.shape, requires_grad=requires_grad, **others)
 
 
 def ones_like(input: Tensor, *, dtype: Any = None, device: Any = None,
-              requires_grad: bool = False, **ignored: Any) -> Tensor:  # fmt: skip
+              requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """Ones in the shape, dtype and device of input."""
-    return ones(input.shape, requires_grad=requires_grad, **_options_like(input, dtype, device))
+    others.update(_options_like(input, dtype, device))
+    return ones(input.shape, requires_grad=requires_grad, **others)
 
 
 def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None,
-               requires_grad: bool = False, **ignored: Any) -> Tensor:  # fmt: skip
+               requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """An uninitialised tensor in the shape, dtype and device of input."""
-    return empty(input.shape, requires_grad=requires_grad, **_options_like(input, dtype, device))
+    others.update(_options_like(input, dtype, device))
+    return empty(input.shape, requires_grad=requires_grad, **others)
 
 
 def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None,
-              requires_grad: bool = False, **ignored: Any) -> Tensor:  # fmt: skip
+              requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """One value in the shape, dtype and device of input."""
-    options = _options_like(input, dtype, device)
-    return full(input.shape, fill_value, requires_grad=requires_grad, **options)
-
-
-# ------------------------------------------------------------------------------------------
-# Counted
-# ------------------------------------------------------------------------------------------
+    others.update(_options_like(input, dtype, device))
+    return full(input.shape, fill_value, requires_grad=requires_grad, **others)
 
 
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None,
-        requires_grad: bool = False, **ignored: Any) -> Tensor:  # fmt: skip
+        requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """Ones on the diagonal of an n × m matrix, zeros elsewhere."""
     numpy_dtype = default_float() if dtype is None else to_numpy_dtype(dtype)
-    rows, columns = shape_of("eye", (n, n if m is None else m))
+    rows, columns = shape_of("eye", size_from("eye", (n, n if m is None else m), others))
     array = module_for(device).eye(rows, columns, dtype=numpy_dtype)
     return wrap(array).requires_grad_(requires_grad)
-
-
-def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Any = None, device: Any = None,
-           requires_grad: bool = False, **ignored: Any) -> Tensor:  # fmt: skip
-    """start, start + step, … below end; arange(end) starts at 0. int64 if all three are ints."""
-    if end is None:
-        start, end = 0, start
-    start, end, step = (v.item() if isinstance(v, (Variable, np.generic)) else v
-                        for v in (start, end, step))  # fmt: skip
-    if step == 0:
-        raise RuntimeError("arange: step is 0, expected another number")
-    if (end - start) * step < 0:
-        raise RuntimeError(
-            f"arange: from {start} to {end} by step {step} goes the wrong way; change step's sign"
-        )
-    integers = all(isinstance(v, int) for v in (start, end, step))
-    natural = INT64 if integers else default_float()
-    numpy_dtype = natural if dtype is None else to_numpy_dtype(dtype)
-    library = module_for(device)
-    if integers:
-        array = library.arange(start, end, step, dtype=INT64)
-    else:
-        count = max(0, math.ceil((end - start) / step))
-        array = start + step * library.arange(count, dtype=np.float64)
-    return wrap(array.astype(numpy_dtype)).requires_grad_(requires_grad)
-
-
-def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None,
-             requires_grad: bool = False, **ignored: Any) -> Tensor:  # fmt: skip
-    """`steps` numbers from start to end, both included, evenly apart."""
-    start, end = float(start), float(end)
-    if steps < 0:
-        raise RuntimeError(f"linspace: steps={steps}, expected a non-negative number")
-    numpy_dtype = default_float() if dtype is None else to_numpy_dtype(dtype)
-    array = module_for(device).linspace(start, end, steps)
-    return wrap(array.astype(numpy_dtype)).requires_grad_(requires_grad)
-
-
-def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None,
-             device: Any = None, requires_grad: bool = False,
-             **ignored: Any) -> Tensor:  # fmt: skip
-    """base to the power of each number of linspace(start, end, steps)."""
-    exponents = linspace(start, end, steps, dtype=np.float64, device=device).array
-    numpy_dtype = default_float() if dtype is None else to_numpy_dtype(dtype)
-    return wrap((float(base) ** exponents).astype(numpy_dtype)).requires_grad_(requires_grad)
 
 
 # ------------------------------------------------------------------------------------------
@@ -314,64 +313,33 @@ def numel(input: Tensor) -> int:
     return input.array.size
 
 
-def result_type(tensor1: Any, tensor2: Any) -> DType:
-    """The dtype of an elementwise op on the two."""
-    return from_numpy_dtype(result_dtype(tensor1, tensor2))
+def is_complex(input: Tensor) -> bool:
+    """Whether the dtype is complex; there is none here."""
+    return False
 
 
-def promote_types(type1: Any, type2: Any) -> DType:
-    """The smallest dtype that both are promoted to."""
-    return from_numpy_dtype(promote_pair(to_numpy_dtype(type1), to_numpy_dtype(type2)))
-
-
-class finfo:
-    """The limits of a floating point dtype: eps, max, min, tiny, smallest_normal, bits."""
-
-    def __init__(self, type: Any = None):
-        numpy_dtype = default_float() if type is None else to_numpy_dtype(type)
-        if numpy_dtype.kind != "f":
-            raise TypeError(f"finfo: got {numpy_dtype}, expected a floating point dtype; see iinfo")
-        limits = np.finfo(numpy_dtype)
-        self.bits, self.dtype = limits.bits, numpy_dtype.name
-        self.eps, self.max, self.min = float(limits.eps), float(limits.max), float(limits.min)
-        self.tiny = self.smallest_normal = float(limits.tiny)
-        self.resolution = float(limits.resolution)
-
-
-class iinfo:
-    """The limits of an integer dtype: max, min, bits."""
-
-    def __init__(self, type: Any):
-        numpy_dtype = to_numpy_dtype(type)
-        if numpy_dtype.kind not in "iu":
-            raise TypeError(f"iinfo: got {numpy_dtype}, expected an integer dtype; see finfo")
-        limits = np.iinfo(numpy_dtype)
-        self.bits, self.max, self.min = limits.bits, int(limits.max), int(limits.min)
-        self.dtype = numpy_dtype.name
+def is_nonzero(input: Tensor) -> bool:
+    """Whether the only element is not zero."""
+    return bool(input)
 
 
 __all__ = [
-    "arange",
     "as_tensor",
     "asarray",
     "empty",
     "empty_like",
     "eye",
-    "finfo",
     "from_dlpack",
     "from_numpy",
     "full",
     "full_like",
-    "iinfo",
+    "is_complex",
     "is_floating_point",
+    "is_nonzero",
     "is_tensor",
-    "linspace",
-    "logspace",
     "numel",
     "ones",
     "ones_like",
-    "promote_types",
-    "result_type",
     "scalar_tensor",
     "tensor",
     "zeros",

@@ -7,6 +7,7 @@ of a higher category (bool < integer < float).
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,11 @@ def from_numpy_dtype(dtype: np.dtype) -> DType:
     except KeyError:
         names = ", ".join(d.name for d in ALL)
         raise TypeError(f"dtype: got {dtype}, expected one of {names}") from None
+
+
+def is_supported(dtype: np.dtype) -> bool:
+    """Whether there is a DType for a NumPy dtype."""
+    return dtype in _BY_NUMPY
 
 
 def to_numpy_dtype(dtype: Any) -> np.dtype:
@@ -166,3 +172,83 @@ def can_cast(source: Any, target: Any) -> bool:
     """Whether values of dtype `source` may be written into `target`: never to a lower category."""
     a, b = to_numpy_dtype(source), to_numpy_dtype(target)
     return _CATEGORY[a.kind] <= _CATEGORY[b.kind]
+
+
+def result_type(tensor1: Any, tensor2: Any) -> DType:
+    """The dtype of an elementwise op on the two."""
+    return from_numpy_dtype(result_dtype(tensor1, tensor2))
+
+
+def promote_types(type1: Any, type2: Any) -> DType:
+    """The smallest dtype that both are promoted to."""
+    return from_numpy_dtype(promote_pair(to_numpy_dtype(type1), to_numpy_dtype(type2)))
+
+
+# ------------------------------------------------------------------------------------------
+# Limits
+# ------------------------------------------------------------------------------------------
+
+
+def fitting(name: str, value: float, dtype: np.dtype) -> float:
+    """`value` as a number that dtype holds, else a RuntimeError.
+
+    As in PyTorch, negative numbers wrap in uint8, and in float16 what is too large is inf.
+    """
+    if dtype.kind == "b" or 0 <= value <= 127 or (not math.isfinite(value) and dtype.kind == "f"):
+        return value
+    if dtype == np.float16:
+        return value if abs(value) < 65520 else math.copysign(math.inf, value)
+    if dtype.kind == "f":
+        fits = abs(value) <= float(np.finfo(dtype).max)
+    else:
+        limits = np.iinfo(dtype)
+        fits = (limits.min or -limits.max) <= value <= limits.max
+    if not fits:
+        raise RuntimeError(f"{name}: {value} is out of range for {dtype}")
+    return int(value) % 256 if dtype.kind == "u" and value < 0 else value
+
+
+class finfo:
+    """The limits of a floating point dtype: eps, max, min, tiny, smallest_normal, bits."""
+
+    def __init__(self, type: Any = None):
+        numpy_dtype = default_float() if type is None else to_numpy_dtype(type)
+        if numpy_dtype.kind != "f":
+            raise TypeError(f"finfo: got {numpy_dtype}, expected a floating point dtype; see iinfo")
+        limits = np.finfo(numpy_dtype)
+        self.bits, self.dtype = limits.bits, numpy_dtype.name
+        self.eps, self.max, self.min = float(limits.eps), float(limits.max), float(limits.min)
+        self.tiny = self.smallest_normal = float(limits.tiny)
+        self.resolution = 10.0**-limits.precision
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, finfo) and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+    def __repr__(self) -> str:
+        names = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
+        limits = ", ".join(f"{name}={getattr(self, name):g}" for name in names)
+        return f"finfo({limits}, dtype={self.dtype})"
+
+
+class iinfo:
+    """The limits of an integer dtype: max, min, bits."""
+
+    def __init__(self, type: Any):
+        numpy_dtype = to_numpy_dtype(type)
+        if numpy_dtype.kind not in "iu":
+            raise TypeError(f"iinfo: got {numpy_dtype}, expected an integer dtype; see finfo")
+        limits = np.iinfo(numpy_dtype)
+        self.bits, self.max, self.min = limits.bits, int(limits.max), int(limits.min)
+        self.dtype = numpy_dtype.name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, iinfo) and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash(self.dtype)
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"

@@ -13,11 +13,19 @@ from collections.abc import Callable
 from typing import Any
 
 from .autograd import functional
-from .autograd.functional import columns, gradients, hvp, pushed_forward, rows, tracked_alias, vhp
+from .autograd.functional import (
+    columns,
+    gradients,
+    hvp,
+    ones_like,
+    pushed_forward,
+    rows,
+    tracked_alias,
+    vhp,
+)
 from .autograd.mode import enable_grad, state
-from .autograd.variable import Variable, edge_of, wrap
+from .autograd.variable import Variable, edge_of
 from .autograd.walk import collect
-from .backend import xp
 from .utils.tree import flatten, tree_map
 
 Argnums = int | tuple[int, ...]
@@ -82,10 +90,11 @@ class Evaluation:
         """Whether an outer derivative, or the caller's own backward, may ask for more."""
         edges = {edge_of(y): None for y in self.outputs if y.requires_grad}
         mine = {id(x) for x in self.xs}
-        leaves = [node for node in collect(tuple(edges)) if node._order == 0]
+        leaves = [node for node in collect(edges) if node._order == 0]
         return any(id(leaf) not in mine and not hasattr(leaf, "_internal") for leaf in leaves)
 
     def single_number(self) -> Any:
+        """The function's one output, which must be 0-d."""
         (y,) = self.outputs if len(self.outputs) == 1 else (None,)
         if y is None or y.array.ndim:
             shapes = [tuple(y.shape) for y in self.outputs]
@@ -113,8 +122,7 @@ def value_and_grad(func: Callable, argnums: Argnums = 0, has_aux: bool = False) 
     def wrapped(*args: Any, **kwargs: Any) -> tuple:
         call = Evaluation("grad", func, args, kwargs, argnums, has_aux)
         y = call.single_number()
-        one = wrap(xp(y.array).ones_like(y.array))
-        found = gradients([y], call.xs, [one], call.outer)
+        found = gradients([y], call.xs, [ones_like(y)], call.outer)
         value = (call.value, call.finish(call.aux)) if has_aux else call.value
         return value, call.finish(call.rebuild_inputs(found))
 
@@ -180,6 +188,7 @@ def jvp(
 
 
 def _check_shapes(name: str, vectors: list, like: list, what: str) -> None:
+    """Refuse vectors that are not shaped as the outputs or primals they go with."""
     got = [tuple(getattr(v, "shape", ())) for v in vectors]
     shapes = [tuple(x.shape) for x in like]
     if got != shapes:

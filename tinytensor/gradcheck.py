@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .autograd import engine
+from .autograd.functional import basis
 from .autograd.mode import enable_grad
 from .autograd.site import warn
 from .autograd.variable import Variable, wrap
@@ -96,6 +97,7 @@ def gradgradcheck(
 def _check(
     func: Function, inputs: tuple, eps: float, atol: float, rtol: float, nondet_tol: float
 ) -> None:
+    """Raise GradcheckError at the first input and output whose Jacobians differ."""
     tracked = [
         (i, x)
         for i, x in enumerate(inputs)
@@ -153,11 +155,7 @@ def _analytical(output: Any, inputs: Sequence[Any]) -> list[np.ndarray]:
     jacobians = [np.zeros((x.array.size, size)) for x in inputs]
     if not output._tracked:
         return jacobians
-    library = xp(output.array)
-    for j in range(size):
-        seed = library.zeros(size, dtype=output.array.dtype)
-        seed[j] = 1
-        weight = wrap(seed.reshape(output.array.shape))
+    for j, weight in enumerate(basis(output)):
         found = engine.grad(output, list(inputs), weight, retain_graph=True, allow_unused=True)
         for jacobian, g in zip(jacobians, found):
             if g is not None:
@@ -188,6 +186,7 @@ def _numerical(func: Function, inputs: tuple, x: Any, o: int, eps: float) -> np.
 
 
 def _outputs(func: Function, inputs: tuple) -> tuple:
+    """The floating point tensors that func returns."""
     outputs = _as_tuple(func(*inputs))
     return tuple(y for y in outputs if isinstance(y, Variable) and y.array.dtype.kind == "f")
 

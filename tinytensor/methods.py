@@ -27,6 +27,17 @@ def in_place(function: Callable) -> Callable:
     return method
 
 
+def shape_in_place(function: Callable) -> Callable:
+    """The method that makes x the view function(x, …) of its own memory."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return inplace.change_shape(self, function, *args, **kwargs)
+
+    method.__name__ = f"{function.__name__}_"
+    method.__doc__ = f"In place: x becomes {function.__name__}(x, …), of the same memory."
+    return method
+
+
 def operator(function: Callable) -> Callable:
     """The operator method for function(self, other); Python's TypeError for other's wrong type."""
 
@@ -171,6 +182,8 @@ class Methods(Variable):
     log10, log10_ = ops.log10, in_place(ops.log10)
     sigmoid, sigmoid_ = ops.sigmoid, in_place(ops.sigmoid)
     logit, logit_ = ops.logit, in_place(ops.logit)
+    logaddexp = ops.logaddexp
+    xlogy, xlogy_ = ops.xlogy, in_place(ops.xlogy)
     erf, erf_ = ops.erf, in_place(ops.erf)
     erfc, erfc_ = ops.erfc, in_place(ops.erfc)
     sin, sin_ = ops.sin, in_place(ops.sin)
@@ -285,6 +298,12 @@ class Methods(Variable):
     unique = ops.unique
     unique_consecutive = ops.unique_consecutive
 
+    # ---- statistics
+    mode = ops.mode
+    quantile = ops.quantile
+    cov = ops.cov
+    corrcoef = ops.corrcoef
+
     # ---- shape
     reshape = ops.reshape
     reshape_as = ops.reshape_as
@@ -293,15 +312,15 @@ class Methods(Variable):
     flatten = ops.flatten
     unflatten = ops.unflatten
     ravel = ops.ravel
-    squeeze = ops.squeeze
-    unsqueeze = ops.unsqueeze
+    squeeze, squeeze_ = ops.squeeze, shape_in_place(ops.squeeze)
+    unsqueeze, unsqueeze_ = ops.unsqueeze, shape_in_place(ops.unsqueeze)
     permute = ops.permute
-    transpose = ops.transpose
+    transpose, transpose_ = ops.transpose, shape_in_place(ops.transpose)
     swapaxes = ops.swapaxes
     swapdims = ops.swapdims
     movedim = ops.movedim
     moveaxis = ops.moveaxis
-    t = ops.t
+    t, t_ = ops.t, shape_in_place(ops.t)
     T = property(ops.shape.reverse_dims)
     mT = mH = property(ops.shape.matrix_transpose)
     H = property(ops.t)
@@ -309,6 +328,7 @@ class Methods(Variable):
     expand_as = ops.expand_as
     broadcast_to = ops.broadcast_to
     narrow = ops.narrow
+    as_strided = ops.as_strided
     select = ops.select
     diagonal = ops.diagonal
     unfold = ops.part.unfold
@@ -395,6 +415,7 @@ class Methods(Variable):
     diag_embed = ops.diag_embed
     diagflat = ops.diagflat
     diagonal_scatter = ops.diagonal_scatter
+    fill_diagonal_ = ops.matrix.fill_diagonal_
     histc = ops.histc
     trace = ops.trace
     tril = ops.tril
@@ -414,6 +435,8 @@ class Methods(Variable):
     ger = ops.ger
     kron = ops.kron
     cross = ops.cross
+    inverse = ops.inverse
+    det = ops.det
     addmm = ops.addmm
     addmv = ops.addmv
     addr = ops.addr

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,17 +12,15 @@ from .backend import to_device
 from .dtype import default_float
 
 
-@dataclass
 class PrintOptions:
     """precision: digits after the point · threshold: elements beyond which the middle is left out
     edgeitems: how many are shown at each end then · linewidth: columns · sci_mode: None = by need
     """
 
-    precision: int = 4
-    threshold: float = 1000
-    edgeitems: int = 3
-    linewidth: int = 80
-    sci_mode: bool | None = None
+    def __init__(self, precision: int = 4, threshold: float = 1000, edgeitems: int = 3):
+        self.precision, self.threshold, self.edgeitems = precision, threshold, edgeitems
+        self.linewidth = 80
+        self.sci_mode: bool | None = None
 
 
 options = PrintOptions()
@@ -67,7 +63,7 @@ def tensor_repr(tensor: Any) -> str:
     body = "[]"
     if array.size:
         cut = array.size > options.threshold
-        body = _format(array, formatter(shown_values(array)), indent, cut)
+        body = _format(array, *formatter(shown_values(array)), indent, cut)
     text = prefix + body
     last_line = len(text) - text.rfind("\n") - 1
     for suffix in suffixes:
@@ -112,14 +108,15 @@ def shown_values(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def formatter(values: np.ndarray) -> Callable[[Any], str]:
-    """A function that writes one element, all in the same width."""
+def formatter(values: np.ndarray) -> tuple[Callable[[Any], str], int]:
+    """A function that writes one element, and the width of the columns that it fills."""
     if values.dtype.kind != "f":
         width = max(len(str(v)) for v in values.reshape(-1).tolist())
-        return lambda v: str(v).rjust(width)
+        return lambda v: str(v).rjust(width), width
     write = _float_style(values.astype(np.float64).reshape(-1))
-    width = max(len(write(v)) for v in values.reshape(-1).tolist())
-    return lambda v: write(v).rjust(width)
+    # As in PyTorch, zeros do not count: [0., 0.] is laid out in columns of width 1.
+    width = max((len(write(v)) for v in values.reshape(-1).tolist() if v), default=1)
+    return lambda v: write(v).rjust(width), width
 
 
 def _float_style(values: np.ndarray) -> Callable[[float], str]:
@@ -128,10 +125,10 @@ def _float_style(values: np.ndarray) -> Callable[[float], str]:
     whole = bool(np.all(sizes == np.ceil(sizes)))
     scientific = False
     if sizes.size:
-        small, large = sizes.min(), sizes.max()
+        small, large = sizes.min().item(), sizes.max().item()
         scientific = large / small > 1000.0 or large > 1.0e8 or (not whole and small < 1.0e-4)
-    if options.sci_mode is not None:
-        scientific = options.sci_mode
+        if options.sci_mode is not None:
+            scientific = options.sci_mode
     if scientific:
         return lambda v: f"{v:.{options.precision}e}"
     if whole:
@@ -139,7 +136,7 @@ def _float_style(values: np.ndarray) -> Callable[[float], str]:
     return lambda v: f"{v:.{options.precision}f}" if math.isfinite(v) else str(v)
 
 
-def _format(array: np.ndarray, write: Callable, indent: int, cut: bool) -> str:
+def _format(array: np.ndarray, write: Callable, width: int, indent: int, cut: bool) -> str:
     """Nested brackets, wrapped at the line width; `cut`: long axes show their ends only."""
     if array.ndim == 0:
         return write(array.item()).strip()
@@ -151,10 +148,10 @@ def _format(array: np.ndarray, write: Callable, indent: int, cut: bool) -> str:
         if shortened:
             cells.insert(edge, " ...")
         # As many cells to a line as fit beside the brackets that are open.
-        count = max(1, (options.linewidth - indent) // (len(cells[0]) + 2)) if cells else 1
+        count = max(1, (options.linewidth - indent) // (width + 2))
         lines = [", ".join(cells[i : i + count]) for i in range(0, len(cells), count)]
         return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
-    parts = [_format(row, write, indent + 1, cut) for row in shown]
+    parts = [_format(row, write, width, indent + 1, cut) for row in shown]
     if shortened:
         parts.insert(edge, "...")
     return "[" + ("," + "\n" * (array.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
@@ -169,12 +166,14 @@ _LARGEST_TABLE = 20
 
 def tensor_html(tensor: Any) -> str:
     """A small matrix as a table shaded by value (blue below zero, orange above), else the text."""
+    from html import escape  # here: only notebooks need it
+
     array = to_device(tensor.array, "cpu")
     fits = array.ndim in (1, 2) and array.size and max(array.shape) <= _LARGEST_TABLE
     if not fits:
-        return f"<pre>{html.escape(tensor_repr(tensor))}</pre>"
+        return f"<pre>{escape(tensor_repr(tensor))}</pre>"
     rows = array.reshape(-1, array.shape[-1])  # a vector is a table of one row
-    write = formatter(rows)
+    write, _ = formatter(rows)
     finite = np.abs(rows[np.isfinite(rows)].astype(np.float64))
     scale = (finite.max() if finite.size else 0.0) or 1.0
     body = "".join(
@@ -182,7 +181,7 @@ def tensor_html(tensor: Any) -> str:
         for row in rows
     )
     facts = [f"shape {tuple(array.shape)}", str(tensor.dtype), *_suffixes(tensor, array)]
-    caption = html.escape(" · ".join(dict.fromkeys(f.removeprefix("dtype=") for f in facts)))
+    caption = escape(" · ".join(dict.fromkeys(f.removeprefix("dtype=") for f in facts)))
     return (
         f'<table style="border-collapse:collapse;font-family:monospace">{body}</table>'
         f'<div style="font-size:85%;opacity:.7">{caption}</div>'
@@ -194,5 +193,5 @@ def _cell(value: Any, text: str, scale: float) -> str:
     colour = "230,97,1" if value > 0 else "44,123,182"  # told apart by colour-blind readers too
     return (
         f'<td style="padding:2px 8px;text-align:right;background:rgba({colour},{strength:.2f})">'
-        f"{html.escape(text)}</td>"
+        f"{text}</td>"
     )

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import math
+import operator
+from collections.abc import Iterable
 from typing import Any
 
 
 class Size(tuple):
     """`x.shape`: a tuple of ints."""
+
+    def __new__(cls, sizes: Iterable = ()) -> Size:
+        try:
+            return tuple.__new__(cls, map(operator.index, sizes))
+        except TypeError:
+            raise TypeError(f"Size: got {sizes!r}, expected an iterable of integers") from None
 
     def numel(self) -> int:
         """The number of elements of a tensor of this shape."""
@@ -18,7 +26,15 @@ class Size(tuple):
 
     def __getitem__(self, index: Any) -> Any:
         item = tuple.__getitem__(self, index)
-        return Size(item) if isinstance(index, slice) else item
+        return tuple.__new__(Size, item) if isinstance(index, slice) else item
 
     def __add__(self, other: Any) -> Size:
-        return Size(tuple.__add__(self, tuple(other)))
+        return Size(tuple.__add__(self, other)) if isinstance(other, tuple) else NotImplemented
+
+    def __radd__(self, other: Any) -> Size:
+        return Size(tuple.__add__(other, self)) if isinstance(other, tuple) else NotImplemented
+
+    def __mul__(self, count: Any) -> Size:
+        return Size(tuple.__mul__(self, count))
+
+    __rmul__ = __mul__

@@ -1,29 +1,29 @@
 """Tensor: an array with a gradient.
 
-What is here: making one, what it knows of itself, its part in autograd, and its way to Python,
-NumPy and other devices. Its operators and the methods that compute are in `methods.py`.
+What is here: making one, what it knows of itself, and its part in autograd. Its operators and the
+methods that compute are in `methods.py`, its way to Python and NumPy in `interop.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from . import backend
 from .autograd import engine
 from .autograd.hooks import AfterAccumulation, RemovableHandle, add_hook, retain_grad
-from .autograd.variable import RETAIN, refresh, registry, unwrap, wrap, writes_of
-from .backend import device, device_of, xp
-from .dtype import DType, from_numpy_dtype
-from .errors import GradientError
-from .methods import Methods
+from .autograd.variable import RETAIN, refresh, registry, wrap, writes_of
+from .backend import device, device_of
+from .create import shape_of, tensor
+from .dtype import DType, default_float, from_numpy_dtype
+from .interop import Interop, fill
 from .repr import tensor_html, tensor_repr
 from .size import Size
 
 
-class Tensor(Methods):
+class Tensor(Interop):
     """An array that records what is done with it, for backpropagation.
 
     Made by `tinytensor.tensor(data)` and its kin. `Tensor(data)` is float32 like PyTorch's.
@@ -33,13 +33,18 @@ class Tensor(Methods):
     __array_priority__ = 1000  # ndarray + Tensor asks Tensor first
 
     def __new__(cls, *data: Any) -> Tensor:
-        sizes = all(isinstance(n, (int, np.integer)) for n in data) and data
-        if sizes:
-            array = np.zeros(data, dtype=np.float32)
+        """Tensor(2, 3): of that shape. Tensor([1, 2]): of the default dtype. Tensor(x): x again."""
+        source: Any = data[0] if len(data) == 1 else None
+        if isinstance(source, Tensor):
+            return source[...] if cls is Tensor else fill(object.__new__(cls), source.array)
+        if isinstance(source, (list, tuple, range, np.ndarray)) and not isinstance(source, Size):
+            array = tensor(source, dtype=default_float()).array
+        elif data and not all(isinstance(n, (int, np.integer, Size)) for n in data):
+            kinds = ", ".join(type(value).__name__ for value in data)
+            raise TypeError(f"Tensor: got ({kinds}), expected sizes, a list, an array or a tensor")
         else:
-            source = unwrap(data[0]) if data else ()
-            array = xp(source).array(source, dtype=np.float32)
-        return wrap(array)
+            array = np.zeros(shape_of("Tensor", data or (0,)), dtype=default_float())
+        return fill(object.__new__(cls), array)
 
     # --------------------------------------------------------------------------------------
     # What it is
@@ -47,7 +52,7 @@ class Tensor(Methods):
 
     @property
     def shape(self) -> Size:
-        return Size(self.array.shape)
+        return tuple.__new__(Size, self.array.shape)  # the sizes need no check
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the length of one dimension."""
@@ -64,6 +69,14 @@ class Tensor(Methods):
     @property
     def is_cuda(self) -> bool:
         return self.device.type == "cuda"
+
+    @property
+    def is_cpu(self) -> bool:
+        return self.device.type == "cpu"
+
+    def get_device(self) -> int:
+        """The number of the GPU that it is on; -1 on the CPU."""
+        return self.device.index or 0 if self.is_cuda else -1
 
     @property
     def ndim(self) -> int:
@@ -95,7 +108,11 @@ class Tensor(Methods):
 
     def stride(self, dim: int | None = None) -> Any:
         """How many elements apart neighbours along each dimension lie in memory."""
-        strides = tuple(s // self.array.itemsize for s in self.array.strides)
+        if self.array.size:
+            strides = tuple(s // self.array.itemsize for s in self.array.strides)
+        else:  # NumPy's are 0 then
+            lengths = [max(n, 1) for n in self.array.shape]
+            strides = tuple(math.prod(lengths[i + 1 :]) for i in range(len(lengths)))
         return strides if dim is None else strides[dim]
 
     def is_contiguous(self) -> bool:
@@ -108,11 +125,27 @@ class Tensor(Methods):
             return self.array.__array_interface__["data"][0]
         return self.array.data.ptr
 
+    def storage_offset(self) -> int:
+        """How many elements after the start of the tensor that it is a view of it begins."""
+        root = self
+        while root._view is not None:
+            root = root._view.base  # type: ignore[assignment]
+        return (self.data_ptr() - root.data_ptr()) // self.array.itemsize
+
     def is_floating_point(self) -> bool:
         return self.array.dtype.kind == "f"
 
+    def is_signed(self) -> bool:
+        return self.dtype.is_signed
+
     def is_complex(self) -> bool:
         return False
+
+    is_sparse = is_quantized = is_meta = False
+
+    def is_nonzero(self) -> bool:
+        """Whether the only element is not zero."""
+        return bool(self)
 
     def __len__(self) -> int:
         if not self.array.ndim:
@@ -128,7 +161,7 @@ class Tensor(Methods):
         return tensor_html(self)
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if spec and not self.array.ndim else repr(self)
+        return object.__format__(self, spec) if self.array.ndim else format(self.item(), spec)
 
     # --------------------------------------------------------------------------------------
     # Autograd
@@ -142,10 +175,21 @@ class Tensor(Methods):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise RuntimeError(f"requires_grad: got {value!r}, expected True or False")
+        if not self.is_leaf:
+            raise RuntimeError(
+                "requires_grad: this tensor is the result of an op, only a leaf's flag can be set; "
+                "use detach()"
+            )
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Start or stop tracking a leaf."""
+        if not isinstance(requires_grad, bool):
+            raise TypeError(f"requires_grad_: got {requires_grad!r}, expected True or False")
+        if self._view is not None:
+            refresh(self)
         if self._node is not None and not requires_grad:
             raise RuntimeError(
                 "requires_grad_: this tensor is the result of an op, only a leaf's flag can be "
@@ -156,7 +200,7 @@ class Tensor(Methods):
                 f"requires_grad_: got dtype {self.dtype.name}, only floating point tensors can "
                 "require gradients"
             )
-        self._tracked = bool(requires_grad)
+        self._tracked = requires_grad
         return self
 
     @property
@@ -169,6 +213,8 @@ class Tensor(Methods):
         if value is not None:
             if not isinstance(value, Tensor):
                 raise TypeError(f"grad: got {type(value).__name__}, expected a Tensor or None")
+            if value is self:
+                raise RuntimeError("grad: got the tensor itself, which cannot be its own gradient")
             if value.array.shape != self.array.shape or value.array.dtype != self.array.dtype:
                 raise RuntimeError(
                     f"grad: got {value.array.dtype} of shape {tuple(value.shape)}, expected "
@@ -265,108 +311,14 @@ class Tensor(Methods):
 
     @data.setter
     def data(self, value: Tensor) -> None:
+        if not isinstance(value, Tensor):
+            raise TypeError(f"data: got {type(value).__name__}, expected a Tensor")
+        if self._tracked and value.array.dtype.kind != "f":
+            raise RuntimeError(
+                f"data: got dtype {value.dtype.name} for a tensor that requires grad, expected "
+                "floating point"
+            )
         self.array = value.array.view()
-
-    # --------------------------------------------------------------------------------------
-    # To Python, NumPy and other devices
-    # --------------------------------------------------------------------------------------
-
-    def item(self) -> Any:
-        """The only element, as a Python number."""
-        if self.array.size != 1:
-            raise RuntimeError(
-                f"item: got a tensor of shape {tuple(self.shape)}, expected exactly one element"
-            )
-        return self.array.item()
-
-    def tolist(self) -> Any:
-        """Nested lists of Python numbers; a number for a 0-d tensor."""
-        return self.array.tolist()
-
-    def numpy(self, *, force: bool = False) -> np.ndarray:
-        """The NumPy array, sharing memory. force=True: detached and brought to the CPU first."""
-        if not force:
-            if self.requires_grad:
-                raise RuntimeError("numpy: the tensor requires grad; use tensor.detach().numpy()")
-            if self.is_cuda:
-                raise TypeError("numpy: the tensor is on cuda; use tensor.cpu().numpy()")
-        return backend.to_device(self.array, "cpu")
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        array = self.numpy()
-        if copy:
-            return np.array(array, dtype=dtype)
-        return array if dtype is None else array.astype(dtype, copy=False)
-
-    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        """np.exp(tensor) gives a tensor, as with PyTorch."""
-        return wrap(np.asarray(array))
-
-    def __dlpack__(self, **kwargs: Any) -> Any:
-        if self.requires_grad:
-            raise BufferError("__dlpack__: the tensor requires grad; use tensor.detach()")
-        return self.array.__dlpack__(**kwargs)
-
-    def __dlpack_device__(self) -> Any:
-        return self.array.__dlpack_device__()
-
-    def __bool__(self) -> bool:
-        if self.array.size != 1:
-            raise RuntimeError(
-                f"bool: the truth of a tensor of shape {tuple(self.shape)} is ambiguous; "
-                "use .any() or .all()"
-            )
-        return bool(self.array.item())
-
-    def __float__(self) -> float:
-        return float(self.item())
-
-    def __int__(self) -> int:
-        return int(self.item())
-
-    def __index__(self) -> int:
-        if self.array.size != 1 or self.array.dtype.kind not in "iub":
-            raise TypeError("index: only integer tensors of one element can be used as an index")
-        return int(self.array.item())
-
-    def __iter__(self) -> Iterator[Tensor]:
-        if not self.array.ndim:
-            raise TypeError("iter: got a 0-d tensor, which cannot be iterated over")
-        return iter(self.unbind(0))
-
-    def __contains__(self, value: Any) -> bool:
-        return bool((self == value).any().item())
-
-    def __deepcopy__(self, memo: dict) -> Tensor:
-        if self._node is not None:
-            raise RuntimeError(
-                "deepcopy: only leaves can be copied; use detach().clone() for the result of an op"
-            )
-        copy = object.__new__(type(self))
-        memo[id(self)] = copy
-        fill(copy, self.array.copy(), self._tracked)
-        if self._grad is not None:
-            copy._grad = wrap(self._grad.array.copy())
-        copy.__dict__.update(self.__dict__)
-        return copy
-
-    def __reduce__(self) -> tuple:
-        if self._node is not None:
-            raise GradientError("pickle: only leaves can be pickled; use detach()")
-        return _rebuild, (type(self), backend.to_device(self.array, "cpu"), self._tracked)
-
-
-def fill(tensor: Any, array: Any, requires_grad: bool = False) -> Any:
-    """Set the fields of a bare instance of Tensor or of a subclass."""
-    source = wrap(array)
-    for name in ("array", "_grad", "_node", "_writes", "_view", "_hooks"):
-        setattr(tensor, name, getattr(source, name))
-    tensor._tracked = requires_grad
-    return tensor
-
-
-def _rebuild(cls: type, array: Any, requires_grad: bool) -> Any:
-    return fill(object.__new__(cls), array, requires_grad)
 
 
 registry.tensor = Tensor

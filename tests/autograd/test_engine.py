@@ -250,6 +250,14 @@ def test_grad_takes_any_iterable_of_inputs() -> None:
     assert [numbers(g) for g in found] == [[3.0], [2.0]]
 
 
+def test_grad_takes_its_arguments_in_pytorchs_order() -> None:
+    x, unused = leaf([2.0]), leaf([1.0])
+    #                                      retain, create, only_inputs, allow_unused
+    found = grad(x * x, (x, unused), wrap(np.array([1.0])), True, True, True, True)
+    assert found[0].requires_grad and found[1] is None
+    assert numbers(grad((x * x).sum(), x, only_inputs=True)[0]) == [4.0]
+
+
 def test_unused_inputs() -> None:
     x, unused = leaf([2.0]), leaf([1.0, 1.0])
     y = (x * x).sum()

@@ -1,6 +1,6 @@
 """Products of matrices and vectors."""
 
-from .table import I, Row, T
+from .table import I, Row, T, V
 
 MATMUL_SHAPES = [
     ((3,), (3,)),
@@ -59,4 +59,35 @@ ROWS += [
     Row("cross", T(3, 2), T(3, 2), dim=0),
     Row("cross", T(1, 3), T(2, 3), dim=-1),
     Row("cross", T(3, 2, 1), T(3, 1, 2), dim=0),
+]
+
+# Away from matrices that have no inverse, for which float32 and finite differences are too coarse.
+SQUARE = V([[2.0, 0.5, -1.0], [0.3, 1.5, 0.2], [-0.4, 0.1, 3.0]])
+BATCH = V([[[2.0, 0.5], [0.3, 1.5]], [[-1.0, 0.2], [0.4, 3.0]]])
+ROWS += [
+    Row("inverse", SQUARE),
+    Row("inverse", BATCH),
+    Row("det", SQUARE),
+    Row("det", BATCH),
+    Row("linalg.inv", BATCH),
+    Row("linalg.det", V([[1.5]])),
+    Row("linalg.solve", SQUARE, T(3)),
+    Row("linalg.solve", SQUARE, T(3, 2)),
+    Row("linalg.solve", BATCH, T(2, 2)),
+    Row("linalg.solve", BATCH, T(2, 2, 3)),
+    Row("linalg.solve", BATCH, T(2, 1), label="one right side for a batch"),
+    Row("linalg.matrix_power", SQUARE, 1),
+    Row("linalg.matrix_power", SQUARE, 6),
+    Row("linalg.matrix_power", BATCH, -3),
+    Row("linalg.matrix_power", BATCH, 0),
+    Row("linalg.norm", T(2, 3)),
+    Row("linalg.norm", T(2, 3), "fro"),
+    Row("linalg.norm", T(4), 1),
+    Row("linalg.norm", T(2, 3), 3, dim=1, keepdim=True),
+    Row("linalg.norm", T(2, 3, distinct=True), float("inf"), -1),
+    Row("linalg.norm", T(2, 3, 2), dim=(0, 2)),
+    Row("linalg.vector_norm", T(2, 3), 3),
+    Row("linalg.vector_norm", T(2, 3), dim=-1, keepdim=True),
+    Row("linalg.cholesky", V([[4.0, 1.0], [1.0, 3.0]], grad=False), order=0),
+    Row("linalg.pinv", T(3, 2, grad=False), order=0),
 ]

@@ -21,6 +21,13 @@ ROWS = [
     Row("logit", T(2, 3, low=0.05, high=0.95), **FLAGS),
     Row("logit", V([-0.5, 0.05, 0.3, 0.5, 0.7, 0.95, 1.5]), eps=0.1),
     Row("logit", T(2, 3, low=0.2, high=0.8), 1e-6),
+    Row("logaddexp", T(2, 3), T(3), empty=True, scalar=True),
+    Row("logaddexp", V([800.0, -800.0, 0.0]), V([799.0, -800.0, -900.0]), label="extreme"),
+    Row("xlogy", T(2, 3), T(3, low=0.1), empty=True, scalar=True),
+    Row("xlogy", V([0.0, 0.0, 1.5]), V([0.5, 2.0, 3.0])),
+    Row("xlogy", V([0.0, 1.0, 0.0]), V([0.0, 2.0, -1.0]), order=0),
+    Row("xlogy", T(3), 2.5),
+    Row("xlogy", 2.5, T(3, low=0.1)),
     # trigonometry
     Row("sin", T(2, 3, low=-6, high=6), **FLAGS),
     Row("cos", T(2, 3, low=-6, high=6), **FLAGS),

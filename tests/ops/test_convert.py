@@ -142,7 +142,7 @@ def test_new_tensors_with_options() -> None:
         (lambda x: x.to("float32"), DeviceError, "device: got 'float32', expected 'cpu', 'cuda'"),
         (lambda x: x.to(np.complex64), TypeError, "dtype: got .*complex64.*expected one of"),
         (lambda x: x.type("FloatTensor?"), ValueError, "type: got 'FloatTensor\\?', expected"),
-        (lambda x: x.new_zeros(2.5), TypeError, r"new_zeros: got \(2.5,\), expected ints"),
+        (lambda x: x.new_zeros(2.5), TypeError, r"zeros: got size \(2.5,\), expected integers"),
     ],
 )
 def test_errors(call: Any, error: type, text: str) -> None:

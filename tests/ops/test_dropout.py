@@ -58,7 +58,7 @@ def test_bad_probability(name: str, p: float) -> None:
 
 
 def test_integers_are_refused() -> None:
-    with pytest.raises(RuntimeError, match="dropout: got dtype int64, expected floating point"):
+    with pytest.raises(RuntimeError, match="dropout: got dtype int64, expected a floating point"):
         tt.dropout(tt.ones(3, dtype=tt.int64))
 
 

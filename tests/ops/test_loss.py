@@ -60,7 +60,7 @@ LOGITS = tt.tensor([[1.0, 2.0, 3.0], [0.5, -1.0, 0.0]])
         (lambda: tt.cosine_embedding_loss(LOGITS, LOGITS, tt.ones(2, 3)), RuntimeError,
          "cosine_embedding_loss: got shapes"),
         (lambda: tt.multi_margin_loss(LOGITS, tt.tensor([0, 3])), RuntimeError,
-         "multi_margin_loss: a target is out of range, expected 0 to 2"),
+         "multi_margin_loss: target 3 is out of range, expected 0 to 2"),
         (lambda: tt.multi_margin_loss(LOGITS, tt.tensor([0, 1]), p=3), ValueError, "p is 3"),
     ],
 )  # fmt: skip

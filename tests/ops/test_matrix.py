@@ -66,6 +66,15 @@ def test_diag_of_a_matrix_is_a_copy() -> None:
     assert x.sum().item() == 2
 
 
+def test_fill_diagonal_() -> None:
+    x = tt.ones(2, 3, requires_grad=True)
+    y = x * 1
+    assert y.fill_diagonal_(5) is y
+    assert y.tolist() == [[5, 1, 1], [1, 5, 1]]
+    y.sum().backward()
+    assert x.grad is not None and x.grad.tolist() == [[0, 1, 1], [1, 0, 1]]
+
+
 def test_nothing_from_outside_the_triangle() -> None:
     x = tt.tensor([[1.0, float("nan")], [2.0, float("inf")]], requires_grad=True)
     y = x.tril(-1)
@@ -90,6 +99,7 @@ def test_counts_are_not_tracked() -> None:
         (lambda: tt.diag_embed(X, 0, 1, 1), RuntimeError, "diag_embed: dim1 and dim2 are both 1"),
         (lambda: tt.diag_embed(X, 0, 0, 3), IndexError, "diag_embed: dim 3 .* -3 to 2"),
         (lambda: tt.diagonal_scatter(X, X[0]), RuntimeError, r"diagonal_scatter: .*\(4,\).*\(3,\)"),
+        (lambda: tt.ones(3).fill_diagonal_(0), RuntimeError, r"fill_diagonal_: .*\(3,\).*matrix"),
         (lambda: tt.trace(X[0]), RuntimeError, r"trace: .*\(4,\).*matrix"),
         (lambda: tt.block_diag(X[None]), RuntimeError, r"block_diag: .*\(1, 3, 4\).*2 dim"),
         (lambda: tt.pad(X, 1), TypeError, "pad: .*int.*tuple"),

@@ -26,7 +26,7 @@ ZEROS, ONES = tt.zeros, tt.ones
         (lambda: tt.rms_norm(ONES(2, 8), (8,), ONES(7)),
          r"rms_norm: weight has shape \(7,\), expected \(8,\)"),
         (lambda: tt.layer_norm(ONES(2, 8), (8,), ONES(8, dtype=tt.float64)),
-         r"layer_norm: weight is float64, expected float32"),
+         r"layer_norm: weight has dtype float64, expected float32"),
         (lambda: tt.layer_norm(ONES(2, 8, dtype=tt.int64), (8,)),
          r"layer_norm: got .*int64.*floating point"),
         (lambda: tt.group_norm(ONES(2, 6, 3), 4),

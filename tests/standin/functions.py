@@ -228,9 +228,8 @@ def _argsort(a: Any, axis: Any = -1, kind: Any = None) -> Any:
     return wrap(np.argsort(operand(a), axis=axis, kind="stable"))
 
 
-def _stride_tricks() -> SimpleNamespace:
-    twin = np.lib.stride_tricks
-    known = NAMES["lib.stride_tricks"].items()
+def _part(home: str, twin: Any) -> SimpleNamespace:
+    known = [(n, p) for n, p in NAMES[home].items() if hasattr(twin, n)]
     return SimpleNamespace(**{n: _function(n, p, getattr(twin, n)) for n, p in known})
 
 
@@ -248,5 +247,6 @@ SPECIAL: dict[str, Any] = {
     "sort": _sort,
     "argsort": _argsort,
     "is_available": lambda: True,
-    "lib": SimpleNamespace(stride_tricks=_stride_tricks()),
+    "lib": SimpleNamespace(stride_tricks=_part("lib.stride_tricks", np.lib.stride_tricks)),
+    "linalg": _part("linalg", np.linalg),
 }

@@ -102,6 +102,11 @@ def main() -> None:
             name: parameters(getattr(cupy.lib.stride_tricks, name))
             for name in ("as_strided", "sliding_window_view")
         },
+        "linalg": {
+            name: parameters(getattr(cupy.linalg, name))
+            for name in public(cupy.linalg)
+            if inspect.isfunction(getattr(cupy.linalg, name))
+        },
         "random": sorted({*public(cupy.random), "Generator"}),  # which is loaded on first use
         "random.Generator": members(cupy.random.Generator),
         "cuda": public(cupy.cuda),

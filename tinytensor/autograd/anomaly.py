@@ -17,7 +17,7 @@ def explain_forward(op: Any, args: tuple, error: Exception) -> Exception:
     message = str(error)
     if message.startswith(f"{op.name_}:") or isinstance(error, NotImplementedError):
         return error
-    arrays = [unwrap(a) for a in args if isinstance(a, Variable) or is_array(a)]
+    arrays = [array for array in map(unwrap, args) if is_array(array)]
     devices = {str(device_of(a)) for a in arrays}
     if len(devices) > 1:
         return DeviceError(
@@ -44,16 +44,20 @@ def explain_backward(node: Any, error: Exception) -> None:
         error.args = (f"{prefix}{message}{where}", *error.args[1:])
 
 
-def changed_value(node: Any, i: int) -> GradientError:
-    """The error for the i-th saved value, which was written over."""
-    place, _ = node._plan[i]
-    value, writes, expected = node._saved[i]
-    names = type(node).forward.__code__.co_varnames
-    what = "its output" if place == -1 else f"its input '{names[1 + place]}'"
+def freed_values(node: Any) -> GradientError:
+    """The error for a second backward over a node whose saved values are freed."""
     return GradientError(
-        f"{node.name_}: {what}, of shape {tuple(value.shape)}, was changed in place after it was "
-        f"saved (version {writes[0]}, expected {expected}); use an out-of-place op or "
-        f"clone() before the write{describe_site(node)}"
+        f"{node.name_}: backward a second time, but the values it saved are freed; "
+        f"give the first backward retain_graph=True{describe_site(node)}"
+    )
+
+
+def changed_value(node: Any, what: str, writes: list[int], expected: int) -> GradientError:
+    """The error for a saved value, `what`, that was written over."""
+    return GradientError(
+        f"{node.name_}: {what} was changed in place after it was saved (version {writes[0]}, "
+        f"expected {expected}); use an out-of-place op or clone() before the write"
+        f"{describe_site(node)}"
     )
 
 

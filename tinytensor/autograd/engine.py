@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from ..backend import QUIET, _modules, error_state, is_array
@@ -56,14 +57,21 @@ def run(
     since: int = -1,
 ) -> None:
     """A whole walk. Rules run on raw arrays, unless create_graph asks for tensors."""
+    keep = create_graph if retain_graph is None else retain_graph
+    with _rules_running(create_graph):
+        for _ in walk(roots, wanted, keep, create_graph, since=since):
+            pass
+
+
+@contextmanager
+def _rules_running(create_graph: bool) -> Iterator[None]:
+    """The modes of a walk: what rules do is recorded only for create_graph; NumPy does not warn."""
     mode = state.mode
     grad_before = mode.grad
     token = error_state.set(QUIET)
     mode.grad = create_graph
     try:
-        keep = create_graph if retain_graph is None else retain_graph
-        for _ in walk(roots, wanted, keep, create_graph, since=since):
-            pass
+        yield
     finally:
         mode.grad = grad_before
         error_state.reset(token)
@@ -126,6 +134,7 @@ def grad(
     grad_outputs: Any = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
+    only_inputs: bool = True,
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
@@ -134,6 +143,7 @@ def grad(
 
     create_graph: the gradients can be differentiated again. allow_unused: None for an input that
     the outputs do not depend on, instead of an error. materialize_grads: zeros for it.
+    only_inputs changes nothing; PyTorch has it for old code.
     """
     if is_grads_batched:
         raise NotImplementedError("grad: is_grads_batched is not there; call grad once per row")
@@ -175,20 +185,15 @@ def trace_backward(loss: Any, gradient: Any = None, retain_graph: bool = True) -
 def _steps(steps: Iterator[Step]) -> Iterator[Step]:
     """The walk's steps: its modes hold while it runs, not while the caller looks at a step."""
     while True:
-        mode = state.mode
-        grad_before, mode.grad = mode.grad, False
-        token = error_state.set(QUIET)
-        try:
+        with _rules_running(create_graph=False):
             step = next(steps, None)
-        finally:
-            mode.grad = grad_before
-            error_state.reset(token)
         if step is None:
             return
         yield _as_tensors(step)
 
 
 def _as_tensors(step: Step) -> Step:
+    """A step with tensors of its own in place of arrays that the walk goes on to add into."""
     contributions = [
         Contribution(c.target, _as_tensor(c.value), _as_tensor(c.before), _as_tensor(c.after))
         for c in step.contributions

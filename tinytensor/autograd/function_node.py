@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ..backend import is_array, xp
+from ..backend import xp
 from ..errors import GradientError
+from . import anomaly
 from .inplace import finish_write
 from .mode import state
-from .op import NEVER, Op, Output, _next_order
-from .site import call_site, describe_site
-from .variable import Variable, edge_of, refresh, unwrap, wrap, writes_of
+from .op import NEVER, Op, Output
+from .variable import (
+    Variable,
+    as_array,
+    edge_of,
+    made_by,
+    refresh,
+    take_place,
+    unwrap,
+    wrap,
+    writes_of,
+)
 
 if TYPE_CHECKING:
     from .function import Function
@@ -73,18 +80,12 @@ class FunctionNode(Op):
     def saved_tensors(self) -> tuple:
         """What forward saved, each at its place in the graph: backward can be differentiated."""
         if self._saved is None:
-            raise GradientError(
-                f"{self.name_}: backward a second time, but the tensors it saved are freed; "
-                f"give the first backward retain_graph=True{describe_site(self)}"
-            )
+            raise anomaly.freed_values(self)
         tensors = []
         for i, (array, writes, version) in enumerate(self._saved):
             if writes[0] != version:
-                raise GradientError(
-                    f"{self.name_}: saved tensor {i}, of shape {tuple(array.shape)}, was changed "
-                    f"in place after it was saved (version {writes[0]}, expected {version}); "
-                    f"clone() it before the write{describe_site(self)}"
-                )
+                what = f"saved tensor {i}, of shape {tuple(array.shape)},"
+                raise anomaly.changed_value(self, what, writes, version)
             tensors.append(self._restore(array, *self._places[i]))
         return tuple(tensors)
 
@@ -93,7 +94,7 @@ class FunctionNode(Op):
     # --------------------------------------------------------------------------------------
 
     def backward(self, *grads: Any) -> Any:
-        tensors = tuple(g if g is None or isinstance(g, Variable) else _as_tensor(g) for g in grads)
+        tensors = [g if g is None or isinstance(g, Variable) else wrap(as_array(g)) for g in grads]
         results = self.function.backward(self, *tensors)
         results = self._checked(results if isinstance(results, tuple) else (results,))
         return results if state.mode.grad else tuple(map(unwrap, results))
@@ -156,19 +157,20 @@ class FunctionNode(Op):
 
     def _restore(self, array: Any, kind: str, i: int) -> Any:
         """A saved array as the tensor that it was."""
+        if array is None:
+            return None
         edge: Any = None
         if kind == "input":
             edge = self._edges[i]
             if isinstance(edge, Variable):
                 return edge
         elif kind == "output" and i in self._tracked_outputs:
-            edge = Output(self, i, array) if isinstance(self._shape, list) else self
-        if array is None:
-            return None
-        tensor = wrap(array)
-        if edge is not None:
-            tensor._tracked, tensor._node = True, edge
-        return tensor
+            edge = self._output(i, array)
+        return wrap(array) if edge is None else made_by(edge, array)
+
+    def _output(self, i: int, array: Any) -> Op:
+        """The node at the end of an edge to the i-th output."""
+        return Output(self, i, array) if isinstance(self._shape, list) else self
 
     def record(self, args: tuple, outputs: tuple) -> tuple:
         """Put the outputs of forward into the graph; returns them, or aliases of them."""
@@ -186,24 +188,23 @@ class FunctionNode(Op):
                 writes_of(tensor)[0] += 1
             return tuple(results)
 
-        self._order = _next_order()
         arrays = [out.array if isinstance(out, Variable) else None for out in outputs]
         shapes = [None if a is None else a.shape for a in arrays]
         dtypes = [None if a is None else a.dtype for a in arrays]
         several = len(outputs) > 1
-        self._shape, self._dtype = (shapes, dtypes) if several else (shapes[0], dtypes[0])
+        shape, dtype = (shapes, dtypes) if several else (shapes[0], dtypes[0])
+        self.enter_graph(self._edges, shape, dtype)
         self._tracked_outputs = frozenset(
             i
             for i, (array, out) in enumerate(zip(arrays, outputs))
             if array is not None and array.dtype.kind == "f" and _position(out, self._constant) < 0
         )
         for i in self._tracked_outputs:
-            place = wrap(arrays[i])
-            place._tracked, place._node = True, Output(self, i, arrays[i]) if several else self
+            place = made_by(self._output(i, arrays[i]), arrays[i])
             if _position(results[i], self._dirty) >= 0:
                 finish_write(results[i], place)
             else:
-                results[i]._tracked, results[i]._node = True, place._node
+                take_place(results[i], place)
         self._save_tensors(args, outputs)
         return tuple(results)
 
@@ -235,18 +236,11 @@ def new_node(cls: type[FunctionNode], args: tuple) -> FunctionNode:
     node._edges = edges
     node._tracked = sum(1 << i for i, edge in enumerate(edges) if edge is not None)
     node._tensor_inputs = frozenset(i for i, a in enumerate(args) if isinstance(a, Variable))
-    node._hooks = node._kept = None
+    node._kept = None
     node._saved = []
-    node.scope = state.mode.scope
-    node._code, node._instruction = call_site(sys._getframe(2))
     return node
 
 
 def _position(tensor: Any, values: Any) -> int:
     """Where `tensor` itself is among values; -1 if nowhere (== compares elements)."""
     return next((i for i, value in enumerate(values) if value is tensor), -1)
-
-
-def _as_tensor(gradient: Any) -> Any:
-    """A raw gradient as a tensor; NumPy's 0-d results are scalars."""
-    return wrap(gradient if is_array(gradient) else np.asarray(gradient))

@@ -52,7 +52,13 @@ def gradients(
 
 
 def zeros_like(x: Any) -> Any:
-    return wrap(xp(x.array).zeros(x.array.shape, dtype=x.array.dtype))
+    """Zeros in the shape and dtype of a tensor, untracked."""
+    return wrap(xp(x.array).zeros_like(x.array))
+
+
+def ones_like(x: Any) -> Any:
+    """Ones in the shape and dtype of a tensor, untracked."""
+    return wrap(xp(x.array).ones_like(x.array))
 
 
 def _variable_like(x: Any) -> Any:
@@ -92,6 +98,7 @@ def columns(output: Any, inputs: Sequence[Any], create_graph: bool) -> list:
 
 
 def _stacked(tensors: list, dim: int, like: Any) -> Any:
+    """The tensors along a new dimension; for none of them, one of `like`'s shape and no length."""
     from ..ops import stack  # ops build on autograd
 
     if tensors:
@@ -105,6 +112,7 @@ def _stacked(tensors: list, dim: int, like: Any) -> Any:
 
 
 def _as_tensors(value: Any, what: str, name: str) -> tuple:
+    """A tensor or a tuple of them as a tuple, checked."""
     values = value if isinstance(value, tuple) else (value,)
     for i, v in enumerate(values):
         if not isinstance(v, Variable):
@@ -128,7 +136,7 @@ def _check_vector(name: str, v: Any, like: tuple, what: str) -> tuple:
             raise RuntimeError(
                 f"{name}: v may be left out only if there is a single {what} with one element"
             )
-        return (wrap(xp(like[0].array).ones_like(like[0].array)),)
+        return (ones_like(like[0]),)
     vectors = _as_tensors(v, "v", name)
     if len(vectors) != len(like):
         raise RuntimeError(f"{name}: v has {len(vectors)} tensors, expected {len(like)}")
@@ -164,6 +172,7 @@ def _single_number(name: str, outputs: tuple, several: bool) -> None:
 
 
 def _given_back(values: Sequence[Any], several: bool, create_graph: bool) -> Any:
+    """Results as the caller sees them: out of the graph, and not a tuple if there is but one."""
     results = tuple(v if create_graph else v.detach() for v in values)
     return results if several else results[0]
 
@@ -235,8 +244,7 @@ def _hessian_product(
         _single_number(name, outputs, several)
         vectors = _check_vector(name, v, xs, "input")
         _check_strict(name, strict, outputs, xs)
-        one = wrap(xp(outputs[0].array).ones_like(outputs[0].array))
-        first = gradients(outputs, xs, [one], create_graph=True)
+        first = gradients(outputs, xs, [ones_like(outputs[0])], create_graph=True)
         _check_strict(f"{name} (gradient)", strict, tuple(first), xs)
         products = gradients(first, xs, vectors, create_graph)
     return (
@@ -292,8 +300,7 @@ def hessian(
         outputs = _as_tensors(func(*xs), "output", "hessian")
         _single_number("hessian", outputs, len(outputs) > 1)
         _check_strict("hessian", strict, outputs, xs)
-        one = wrap(xp(outputs[0].array).ones_like(outputs[0].array))
-        found = tuple(gradients(outputs, xs, [one], create_graph=True))
+        found = tuple(gradients(outputs, xs, [ones_like(outputs[0])], create_graph=True))
         return found if isinstance(inputs, tuple) else found[0]
 
     return jacobian(gradient, inputs, create_graph, strict, vectorize, outer_jacobian_strategy)

@@ -7,10 +7,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-from ..backend import _modules, is_writable
-from .variable import RETAIN, Variable, own_copy, unwrap, wrap
+from ..backend import is_writable
+from .variable import RETAIN, Variable, as_array, own_copy, unwrap, wrap
 
 _next_id = itertools.count().__next__
 
@@ -94,7 +92,7 @@ def run_after_accumulation(leaf: Any) -> None:
 
 
 def _check_replacement(hook: Any, new: Any, old: Any) -> None:
-    name = getattr(hook, "__name__", type(hook).__name__)
+    name = _name(hook)
     if not isinstance(new, Variable):
         raise TypeError(f"hook {name}: returned {type(new).__name__}, expected a Tensor or None")
     for what, got, expected in (
@@ -105,9 +103,13 @@ def _check_replacement(hook: Any, new: Any, old: Any) -> None:
             raise RuntimeError(f"hook {name}: returned {what} {got}, expected {expected}")
 
 
+def _name(hook: Any) -> str:
+    return getattr(hook, "__name__", type(hook).__name__)
+
+
 def _writable(gradient: Any) -> Any:
-    """A gradient as an array (NumPy's 0-d results are scalars) that a hook may write to."""
-    array = gradient if type(gradient) in _modules else np.asarray(gradient)
+    """A gradient as an array that a hook may write to."""
+    array = as_array(gradient)
     return array if is_writable(array) else array.copy()
 
 
@@ -154,14 +156,17 @@ class NodeHooks:
 
 
 def _tensors(values: Any) -> tuple:
+    """Gradients as hooks see them."""
     return tuple(v if v is None or isinstance(v, Variable) else wrap(_writable(v)) for v in values)
 
 
 def _replaced(hook: Any, new: Any, old: tuple) -> tuple:
+    """What a hook returned in place of `old`; `old` itself if it returned None."""
     if new is None:
         return old
     new = new if isinstance(new, tuple) else (new,)
     if len(new) != len(old):
-        name = getattr(hook, "__name__", type(hook).__name__)
-        raise RuntimeError(f"hook {name}: returned {len(new)} gradients, expected {len(old)}")
+        raise RuntimeError(
+            f"hook {_name(hook)}: returned {len(new)} gradients, expected {len(old)}"
+        )
     return new

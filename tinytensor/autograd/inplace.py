@@ -11,12 +11,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..backend import Array, is_writable
+from ..backend import QUIET, Array, error_state, is_writable
 from ..dtype import can_cast
 from ..errors import ShapeError
-from .mode import enable_grad, state
+from .mode import state
 from .op import Op
-from .variable import Variable, own_copy, refresh, take_place, unwrap, wrap, writes_of
+from .variable import (
+    Variable,
+    in_place_of,
+    make_again,
+    own_copy,
+    refresh,
+    take_place,
+    unwrap,
+    writes_of,
+)
 
 
 class ViewWrite(Op):
@@ -99,8 +108,7 @@ def write(target: Any, function: Callable, *args: Any, **kwargs: Any) -> Any:
     before = target
     if recorded:
         # Rules may save the old value, which is about to be overwritten: give them a copy.
-        before = wrap(target.array.copy())
-        before._tracked, before._node = target._tracked, target._node
+        before = in_place_of(target, target.array.copy())
     result = function(before, *args, **kwargs)
     if result.array.shape != target.array.shape:
         raise ShapeError(
@@ -112,10 +120,29 @@ def write(target: Any, function: Callable, *args: Any, **kwargs: Any) -> Any:
             f"{name}: result type {result.array.dtype} can't be cast to the tensor's type "
             f"{target.array.dtype}; convert the tensor first, or use the out-of-place op"
         )
-    target.array[...] = result.array
+    token = error_state.set(QUIET)  # what is too large for the tensor's dtype is inf
+    try:
+        target.array[...] = result.array
+    finally:
+        error_state.reset(token)
     if recorded:
         result = result.to(target.dtype)
     return finish_write(target, result if recorded else None)
+
+
+def change_shape(target: Any, function: Callable, *args: Any, **kwargs: Any) -> Any:
+    """target ← function(target, …), another view of its own memory: `unsqueeze_`, `t_`."""
+    if state.mode.grad and target._tracked and target._node is None:
+        raise RuntimeError(
+            f"{function.__name__}_: a leaf tensor of shape {tuple(target._shape)} that requires "
+            "grad cannot change its shape in place; use the function without the underscore"
+        )
+    before = in_place_of(target, target.array)
+    before._writes, before._view = writes_of(target), target._view
+    after = function(before, *args, **kwargs)
+    target.array, target._view = after.array, after._view
+    take_place(target, after)
+    return target
 
 
 def finish_write(target: Any, result: Any = None) -> Any:
@@ -132,14 +159,10 @@ def finish_write(target: Any, result: Any = None) -> Any:
         while child._view is not None:
             view = child._view
             base = view.base
-            before = wrap(base.array)
-            before._tracked, before._node = base._tracked, base._node
+            before = in_place_of(base, base.array)
             after = ViewWrite.apply(before, child, view.op, view.args)
             take_place(base, after)
-            # The child is from now on a view of the new base.
-            with enable_grad():
-                again = view.op.apply(base, *view.args)
-            take_place(child, again)
+            make_again(child)  # from now on a view of the new base
             child = base
     return target
 
@@ -147,8 +170,7 @@ def finish_write(target: Any, result: Any = None) -> Any:
 def assign(target: Any, index: Any, value: Any, name: str = "__setitem__") -> Any:
     """target[index] ← value, broadcast and cast: `__setitem__`, `copy_`, `fill_`, `zero_`."""
     if check_writable(target, name, (value,)):
-        before = wrap(target.array)
-        before._tracked, before._node = target._tracked, target._node
+        before = in_place_of(target, target.array)
         return finish_write(target, IndexWrite.apply(before, value, index))
     IndexWrite.apply(target.array, unwrap(value), index)
     return finish_write(target)

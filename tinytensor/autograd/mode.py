@@ -5,6 +5,8 @@ Every change is a context manager that restores what it found in `finally`.
 
 from __future__ import annotations
 
+import functools
+import inspect
 import threading
 from collections.abc import Iterator
 from contextlib import ContextDecorator, contextmanager
@@ -14,16 +16,19 @@ from typing import Any
 class Mode:
     """One thread's settings."""
 
-    __slots__ = ("grad", "inference", "anomaly", "scope")
+    __slots__ = ("grad", "inference", "anomaly", "scope", "module")
 
     def __init__(self) -> None:
         self.grad = True
         self.inference = False
         self.anomaly = False
         self.scope = ""  # path of the module whose forward is running, "" outside
+        self.module: Any = None  # the nn.Module whose forward is running
 
 
 class _ThreadState(threading.local):
+    """Each thread finds a Mode of its own here."""
+
     def __init__(self) -> None:  # runs once in each thread that looks
         self.mode = Mode()
 
@@ -58,9 +63,6 @@ class _Setting(ContextDecorator):
 
     def __call__(self, function: Any) -> Any:
         """Decorate a function (each call runs in this mode) or a generator function."""
-        import functools
-        import inspect
-
         if inspect.isclass(function):
             raise TypeError(f"{type(self).__name__}: decorate a function or a method, not a class")
         if not inspect.isgeneratorfunction(function):

@@ -1,7 +1,8 @@
 """Op: one differentiable operation, its forward and its backward side by side.
 
-An instance is a node of the graph. `forward` runs on raw arrays. `backward` is written once and
-runs on raw arrays, or on tensors when the gradient itself is to be differentiated:
+Each call of an op makes an instance, which is a node of the graph. `forward` runs on raw arrays.
+`backward` takes g, the gradient of the output, and returns that of each input. It is written once
+and runs on raw arrays, or on tensors when the gradient itself is to be differentiated:
 
     class Tanh(Op):
         '''y = tanh x;  dx = g·(1 − y²)'''
@@ -17,58 +18,58 @@ runs on raw arrays, or on tensors when the gradient itself is to be differentiat
 
     y = Tanh.apply(x)
 
-`saves` declares which values reach backward: names of forward's arguments, "out", or attributes
-that forward sets (constants such as masks and indices). As a dict {value: inputs}, a value is saved
-only when one of those inputs needs a gradient: `{"a": "b", "b": "a"}` for a·b. Plain attributes
-(`self.dim = dim`) carry numbers and shapes.
+`saves` declares which values reach backward, as `self.saved`: names of forward's arguments, "out",
+or attributes that forward sets (constants such as masks and indices). As a dict {value: inputs}, a
+value is saved only when one of those inputs needs a gradient, and is None otherwise:
+`{"a": "b", "b": "a"}` for a·b. Plain attributes (`self.dim = dim`) carry numbers and shapes.
+
+An intermediate value that depends on an input is kept by `self.keep(helper, x)` in forward and
+taken back by `self.recall(helper, x)` in backward. As an attribute it would be a constant there,
+and the second derivative would lose a term.
 
 `backward` returns one gradient for each argument of forward (a single value if there is one; None
 where there is none; trailing ones may be left out). It need not undo broadcasting, and must not
-write into `g` or a saved value.
+write into `g` or a saved value. `self.needs(i)` tells whether anyone asks for the i-th.
+
+An op with several outputs returns a tuple from forward, and backward then takes one g for each. One
+whose output may share memory with its first argument sets `view = True`; one that has no gradient
+sets `differentiable = False`.
+
+The file goes on as an op's life does: it is called (`apply`), saves values, and gives them back.
 """
 
 from __future__ import annotations
 
 import itertools
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from ..backend import QUIET, _modules, device_of, error_state, xp
-from ..errors import GradientError
 from . import anomaly
 from .mode import state
 from .node import Node
-from .site import call_site, describe_site
-from .variable import Variable, View, refresh, registry, wrap, writes_of
+from .site import call_site
+from .variable import (
+    Variable,
+    View,
+    as_array,
+    made_by,
+    refresh,
+    registry,
+    unwrap,
+    wrap,
+    wrap_like,
+    writes_of,
+)
 
 _new = object.__new__
 ndarray = np.ndarray
-_next_order = itertools.count(1).__next__
+next_order = itertools.count(1).__next__  # the moments at which nodes are made
 
-OUT, ATTRIBUTE = -1, -2  # places of saved values that are not arguments of forward
-NEVER = [0]  # the count of writes to constants
-
-
-def _save_plan(cls: Any) -> Iterable[tuple[int, int]]:
-    """(place, bits of the inputs whose gradients need it) for each name in `saves`."""
-    code = cls.forward.__code__
-    arguments = code.co_varnames[1 : code.co_argcount]
-    saves = (cls.saves,) if isinstance(cls.saves, str) else cls.saves
-    cls._attributes = tuple(n for n in saves if n != "out" and n not in arguments)
-    for name in saves:
-        needed_by = -1  # all bits: whichever gradient is asked for
-        if isinstance(saves, dict):
-            inputs = (saves[name],) if isinstance(saves[name], str) else saves[name]
-            needed_by = sum(1 << arguments.index(i) for i in inputs)
-        if name == "out":
-            yield OUT, needed_by
-        elif name in arguments:
-            yield arguments.index(name), needed_by
-        else:
-            yield ATTRIBUTE - cls._attributes.index(name), needed_by
+NEVER = [0]  # how often constants were written to
 
 
 def snake_case(name: str) -> str:
@@ -96,14 +97,13 @@ class Op(Node):
     view = False  # whether the output may share memory with the first argument
     differentiable = True  # False: backward is never asked for (comparisons and the like)
     name_ = "op"  # the name in error messages: snake_case of the class name
-    _plan: tuple = ()
-    _attributes: tuple = ()
+    _plan: tuple = ()  # `saves`, worked out once for the class; see _save_plan
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "name_" not in cls.__dict__:
             cls.name_ = snake_case(cls.__name__)
-        cls._plan = tuple(_save_plan(cls))
+        cls._plan = tuple(cls._save_plan())
 
     def forward(self, *args: Any) -> Any:
         raise NotImplementedError(f"{self.name_}: forward is not written")
@@ -181,7 +181,7 @@ class Op(Node):
             node._shape = out.shape
             node._dtype = out.dtype
             node._hooks = None
-            node._order = _next_order()
+            node._order = next_order()
             node.scope = mode.scope
             node._code, node._instruction = call_site(sys._getframe(1))
             node._saved = node._save(args, tensor) if cls._plan else ()
@@ -195,6 +195,17 @@ class Op(Node):
             anomaly.check_forward(cls, args, tensor)
         return tensor
 
+    def enter_graph(self, edges: list, shape: Any, dtype: Any) -> None:
+        """Take a place in the graph: newer than all nodes there are, called from the user's line.
+
+        `apply` does the same in line, where every call counts.
+        """
+        self._edges, self._shape, self._dtype = edges, shape, dtype
+        self._hooks = None
+        self._order = next_order()
+        self.scope = state.mode.scope
+        self._code, self._instruction = call_site(sys._getframe(1))
+
     def needs(self, i: int) -> bool:
         """Whether a gradient for forward's i-th argument may be asked for."""
         return self._tracked >> i & 1 == 1
@@ -203,19 +214,35 @@ class Op(Node):
     # What backward may look at
     # --------------------------------------------------------------------------------------
 
+    @classmethod
+    def _save_plan(cls) -> Iterator[tuple[int, str, int]]:
+        """(place, name, bits of the inputs whose gradients need it) for each name in `saves`.
+
+        The place is that among the arguments of forward, -1 for "out" and attributes.
+        """
+        code = cls.forward.__code__
+        arguments = code.co_varnames[1 : code.co_argcount]
+        saves = (cls.saves,) if isinstance(cls.saves, str) else cls.saves
+        for name in saves:
+            needed_by = -1  # all bits: whichever gradient is asked for
+            if isinstance(saves, dict):
+                inputs = (saves[name],) if isinstance(saves[name], str) else saves[name]
+                needed_by = sum(1 << arguments.index(i) for i in inputs)
+            yield arguments.index(name) if name in arguments else -1, name, needed_by
+
     def _save(self, args: tuple, out: Any) -> list:
         """(value, writes, version) for what `saves` declares and a needed gradient asks for."""
         saved: list[tuple] = []
-        for place, needed_by in self._plan:
+        for place, name, needed_by in self._plan:
             if not needed_by & self._tracked:
                 saved.append((None, NEVER, 0))
                 continue
             if place >= 0:
                 value = args[place]
-            elif place == OUT:
+            elif name == "out":
                 value = out
             else:
-                value = self.__dict__.pop(self._attributes[ATTRIBUTE - place])
+                value = self.__dict__.pop(name)
             if isinstance(value, Variable):
                 writes = value._writes
                 if writes is None:
@@ -232,32 +259,30 @@ class Op(Node):
         None for a value that was not saved, as no gradient that needs it is asked for.
         """
         if self._saved is None:
-            raise GradientError(
-                f"{self.name_}: backward a second time, but the values it saved are freed; "
-                f"give the first backward retain_graph=True{describe_site(self)}"
-            )
+            raise anomaly.freed_values(self)
         values: list[Any] = []
         for value, writes, version in self._saved:
             if writes[0] != version:
-                raise anomaly.changed_value(self, len(values))
+                place, name, _ = self._plan[len(values)]
+                what = f"its input '{name}'" if place >= 0 else "its output"
+                what += f", of shape {tuple(value.shape)},"
+                raise anomaly.changed_value(self, what, writes, version)
             values.append(value)
         if state.mode.grad:
-            places = [place for place, _ in self._plan]
-            return [self._as_tensor(value, place) for value, place in zip(values, places)]
+            plan = self._plan
+            return [self._as_tensor(v, place, name) for v, (place, name, _) in zip(values, plan)]
         return values
 
-    def _as_tensor(self, value: Any, place: int) -> Any:
+    def _as_tensor(self, value: Any, place: int, name: str) -> Any:
         """A saved array as the tensor that it was, with its place in the graph."""
-        if value is None or place <= ATTRIBUTE or type(value) not in _modules:
-            return value
-        edge = self if place == OUT else self._edges[place]
-        if isinstance(edge, Variable):
-            return edge
-        tensor = wrap(value)
-        if edge is not None:
-            tensor._tracked = True
-            tensor._node = edge
-        return tensor
+        if type(value) not in _modules:
+            return value  # None, or a number
+        if place < 0:
+            return made_by(self, value) if name == "out" else value  # an attribute: a constant
+        edge = self._edges[place]
+        if edge is None or isinstance(edge, Variable):
+            return wrap(value) if edge is None else edge
+        return made_by(edge, value)
 
     def keep(self, helper: Callable, *args: Any) -> Any:
         """In forward: helper(*args) on raw arrays, remembered for backward."""
@@ -275,11 +300,10 @@ class Op(Node):
     def fill_missing(self, grads: list) -> list:
         """Zeros for the outputs of a multi-output op that got no gradient."""
         known = next(g for g in grads if g is not None)
-        library = xp(known.array if isinstance(known, Variable) else known)
+        library = xp(unwrap(known))
         for i, g in enumerate(grads):
             if g is None and self._dtype[i].kind == "f":
-                zeros = library.zeros(self._shape[i], self._dtype[i])
-                grads[i] = wrap(zeros) if isinstance(known, Variable) else zeros
+                grads[i] = wrap_like(library.zeros(self._shape[i], self._dtype[i]), known)
         return grads
 
 
@@ -290,7 +314,7 @@ class Output(Op):
 
     def __init__(self, parent: Op, index: int, like: Any):
         self.parent, self.index = parent, index
-        self._edges, self._order = [parent], _next_order()
+        self._edges, self._order = [parent], next_order()
         self._shape, self._dtype = like.shape, like.dtype
         self._hooks = self._kept = None
         self._saved = ()
@@ -307,21 +331,16 @@ class Output(Op):
 
 def _wrap_outputs(node: Op, outs: Iterable, args: tuple, edges: list) -> tuple:
     """Tensors for a tuple of raw outputs, each tracked one with an Output node of its own."""
-    tensors = tuple(wrap(out if type(out) in _modules else np.asarray(out)) for out in outs)
+    arrays = [as_array(out) for out in outs]
+    tensors = tuple(map(wrap, arrays))
     if node._tracked:
-        node._edges = edges
-        node._order = _next_order()
-        node._hooks = None
-        node.scope = state.mode.scope
-        node._code, node._instruction = call_site(sys._getframe(2))
-        node._shape = tuple(t.array.shape for t in tensors)
-        node._dtype = tuple(t.array.dtype for t in tensors)
+        shapes, dtypes = [a.shape for a in arrays], [a.dtype for a in arrays]
+        node.enter_graph(edges, shapes, dtypes)
         node._saved = node._save(args, None) if node._plan else ()
         for index, tensor in enumerate(tensors):
-            if tensor.array.dtype.kind != "f":
-                continue
-            tensor._tracked = True
-            tensor._node = Output(node, index, tensor.array)
+            if tensor.array.dtype.kind == "f":
+                tensor._tracked = True
+                tensor._node = Output(node, index, tensor.array)
     if node.view:
         for tensor, view_args in zip(tensors, node.view_args(args)):
             tensor._writes = writes_of(args[0])
@@ -345,6 +364,7 @@ def on_one_device(args: tuple) -> tuple | None:
 
 
 def _shares_memory(out: Any, source: Any) -> bool:
+    """Whether `out`, made of `source`, is a view of it or a copy."""
     if not out.size:
         return True  # without elements there is nothing that could differ
     if source.flags.c_contiguous:

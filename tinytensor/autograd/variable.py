@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..backend import Array, xp
+import numpy as np
+
+from ..backend import Array, is_array, xp
 from .mode import enable_grad, state
 
 _new = object.__new__
@@ -101,6 +103,30 @@ def unwrap(value: Any) -> Any:
     return value.array if isinstance(value, Variable) else value
 
 
+def wrap_like(array: Array, like: Any) -> Any:
+    """`array` as what `like` is: a tensor, or a raw array."""
+    return wrap(array) if isinstance(like, Variable) else array
+
+
+def as_array(value: Any) -> Array:
+    """A raw result as an array: NumPy gives its 0-d results as scalars."""
+    return value if is_array(value) else np.asarray(value)
+
+
+def in_place_of(variable: Variable, array: Array) -> Any:
+    """A tensor around `array` that stands where `variable` does in the graph."""
+    tensor = wrap(array)
+    tensor._tracked, tensor._node = variable._tracked, variable._node
+    return tensor
+
+
+def made_by(node: Any, array: Array) -> Any:
+    """A tensor around `array` that is an output of `node`."""
+    tensor = wrap(array)
+    tensor._tracked, tensor._node = True, node
+    return tensor
+
+
 def writes_of(variable: Variable) -> list[int]:
     """The counter of the writes to the variable's storage: [version]."""
     writes = variable._writes
@@ -131,9 +157,21 @@ def refresh(variable: Variable) -> None:
         link: Any = view._view
         link.count = writes_of(view)[0]
         if link.live and link.base._tracked:
-            with enable_grad():
-                again = link.op.apply(link.base, *link.args)
-            take_place(view, again)
+            make_again(view)
+
+
+def make_again(view: Any) -> None:
+    """Put a view where a fresh one of its base, which was written to, is in the graph."""
+    link = view._view
+    with enable_grad():
+        again = link.op.apply(link.base, *link.args)
+    if again.stride() != view.stride() or again.data_ptr() != view.data_ptr():
+        raise RuntimeError(
+            f"{link.op.name_}: this view of shape {tuple(view._shape)} was made before its base "
+            "got another shape in place (unsqueeze_, t_, …), and then one of the two was written "
+            "to; make the view after that, or write into a clone()"
+        )
+    take_place(view, again)
 
 
 def _is_stale(view: Any) -> bool:

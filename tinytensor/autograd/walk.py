@@ -1,13 +1,21 @@
 """The backward walk: collect the graph, then visit its nodes from the newest to the oldest.
 
+    for node in newest first:
+        g = grads.pop(node)
+        for edge, value in zip(node.edges, node.backward(g)):
+            grads[edge] = grads[edge] + value if edge in grads else value
+
 Every op is newer than its inputs, so in that order a node's gradient is complete when its turn
-comes. Nothing here is recursive, and memory is freed as the walk goes: a node's saved values when
-its rule has run, its gradient when it has been passed on.
+comes. What `walk` adds to these lines: leaves keep their gradient; an op with several outputs
+waits for a gradient of each; hooks; and the steps that `trace_backward` shows.
+
+Nothing here is recursive, and memory is freed as the walk goes: a node's saved values when its rule
+has run, its gradient when it has been passed on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -51,34 +59,21 @@ class Step(NamedTuple):
     contributions: list[Contribution]
 
 
-def collect(roots: Sequence[Any]) -> list:
-    """All nodes and tracked leaves that the roots depend on, oldest first."""
+def collect(roots: Iterable[Any], since: int = -1) -> list:
+    """All nodes and tracked leaves that the roots depend on, oldest first.
+
+    Nodes that are not newer than the moment `since` are ends: what they came from is left out.
+    """
     seen = dict.fromkeys(roots)  # a dict keeps the order in which leaves are found
     stack = list(seen)
     while stack:
-        for edge in stack.pop()._edges:
-            if edge is not None and edge not in seen:
-                seen[edge] = None
-                stack.append(edge)
-    return sorted(seen, key=_order)
-
-
-def collect_since(roots: Sequence[Any], start: int) -> tuple[list, list]:
-    """(nodes made after the moment `start`, oldest first; what they depend on that is older)."""
-    inside, outside = [], []
-    seen = dict.fromkeys(roots)
-    stack = list(seen)
-    while stack:
         node = stack.pop()
-        if node._order <= start:
-            outside.append(node)
-            continue
-        inside.append(node)
-        for edge in node._edges:
-            if edge is not None and edge not in seen:
-                seen[edge] = None
-                stack.append(edge)
-    return sorted(inside, key=_order), outside
+        if node._order > since:
+            for edge in node._edges:
+                if edge is not None and edge not in seen:
+                    seen[edge] = None
+                    stack.append(edge)
+    return sorted(seen, key=_order)
 
 
 def walk(
@@ -96,12 +91,8 @@ def walk(
     tensors with create_graph. Yields only when `trace` is set: untraced, it runs through at once.
     With `since`, only nodes made after that moment run, and their hooks; older ones are ends.
     """
-    if since >= 0:
-        inside, outside = collect_since(tuple(roots), since)
-        pending, needed = outside + inside, set(inside)
-    else:
-        pending = collect(tuple(roots))
-        needed = set() if wanted is None else _needed(pending, wanted)
+    pending = collect(roots, since)
+    needed = set() if wanted is None else _needed(pending, wanted, since)
     grads: dict[Any, Any] = dict(roots)
     ours: set = set()  # keys of grads whose buffer was made here, so that it may be added into
     check_values = state.mode.anomaly
@@ -118,23 +109,15 @@ def walk(
                 wanted[node] = g
             if node not in needed:
                 continue
-        if node._order == 0:
+        if node._order == 0:  # a leaf
             if wanted is None:
-                before = node._grad
-                if trace and before is not None:
-                    before = before.clone()
+                before = node._grad.clone() if trace and node._grad is not None else None
                 accumulate(node, g, node in ours, create_graph)
                 if trace:
-                    value = g if isinstance(g, Variable) else wrap(g)
-                    step = Contribution(node, value, before, node._grad.clone())
-                    yield Step(node, g, [step])
+                    yield Step(node, g, [Contribution(node, g, before, node._grad.clone())])
             continue
         if type(node) is Output:
-            slots = grads.get(node.parent)
-            if slots is None:
-                slots = grads[node.parent] = [None] * len(node.parent._shape)
-            known = slots[node.index]  # set if the output was made again for a second derivative
-            slots[node.index] = g if known is None else known + g
+            _pass_to_slot(node, g, grads)
             continue
 
         try:
@@ -150,7 +133,7 @@ def walk(
         if check_values:
             anomaly.check_backward(node, g, results)
 
-        steps: list | None = [] if trace else None
+        contributions: Any = [] if trace else None
         for edge, value in zip(node._edges, results):
             if edge is None or value is None:
                 continue
@@ -166,16 +149,27 @@ def walk(
                 grads[edge] = before + value
                 if not (create_graph or trace):
                     ours.add(edge)
-            if steps is not None:
-                steps.append(Contribution(edge, value, before, grads[edge]))
-        if steps is not None:
-            yield Step(node, g, steps)
+            if trace:
+                contributions.append(Contribution(edge, value, before, grads[edge]))
+        if trace:
+            yield Step(node, g, contributions)
 
 
-def _needed(nodes: list, wanted: dict) -> set:
-    """The nodes whose rule must run for a gradient to reach one of `wanted`."""
+def _pass_to_slot(output: Output, g: Any, grads: dict) -> None:
+    """Hand the gradient of one of several outputs to the list that the op gets them in."""
+    slots = grads.get(output.parent)
+    if slots is None:
+        slots = grads[output.parent] = [None] * len(output.parent._shape)
+    known = slots[output.index]  # set if the output was made again for a second derivative
+    slots[output.index] = g if known is None else known + g
+
+
+def _needed(nodes: list, wanted: dict, since: int) -> set:
+    """The nodes, newer than `since`, whose rule must run for a gradient to reach `wanted`."""
     needed: set = set()
     for node in nodes:  # oldest first, so inputs are decided before their consumers
+        if node._order <= since:
+            continue
         for edge in node._edges:
             if edge is not None and (edge in needed or edge in wanted):
                 needed.add(node)

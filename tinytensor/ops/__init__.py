@@ -1,14 +1,40 @@
-"""Every op, by family; see CONTRIBUTING.md for how to add one."""
+"""Every op, by family; see CONTRIBUTING.md for how to add one.
+
+One element at a time
+    arithmetic, power, pointwise (exp, log, sigmoid), trigonometry, erf, rounding,
+    clamp (also where, maximum), compare, bitwise, activation, rectifier (relu and its kin)
+Over a dimension
+    reduce (sum, mean, prod), variance (also norm), minmax, statistics, scan (cumsum), sort, softmax
+Products
+    linalg (matmul), linear, einsum, distance
+Shape
+    shape (reshape, permute), broadcast, part (narrow, diagonal), join (cat, split), rearrange
+    (flip, repeat), matrix (tril, diag), pad, convert (clone, to)
+Picked elements
+    index (x[…]), gather, scatter, masked, embedding, count (one_hot)
+Layers
+    attention, layer_norm, batch_norm, dropout, recurrent; convolution, pooling, adaptive_pooling,
+    columns (unfold), resample
+Losses
+    loss, cross_entropy, distribution_loss, margin_loss
+
+What they share, without an op to call
+    promote (dtypes), dims (arguments that name dimensions), parse_index, accumulate (y[i] += x),
+    windows, reduction (of losses), return_types, boundary (the check of a public function's input)
+"""
 
 from .activation import *
+from .adaptive_pooling import *
 from .arithmetic import *
 from .attention import *
 from .batch_norm import *
 from .bitwise import *
 from .broadcast import *
 from .clamp import *
+from .columns import *
 from .compare import *
 from .convert import *
+from .convolution import *
 from .count import *
 from .cross_entropy import *
 from .distance import *
@@ -31,16 +57,21 @@ from .minmax import *
 from .pad import *
 from .part import *
 from .pointwise import *
+from .pooling import *
 from .power import *
 from .rearrange import *
 from .rectifier import *
+from .recurrent import *
 from .reduce import *
+from .resample import *
 from .rounding import *
 from .scan import *
 from .scatter import *
 from .shape import *
 from .softmax import *
+from .solve import *
 from .sort import *
+from .statistics import *
 from .trigonometry import *
 from .variance import *
 
@@ -63,7 +94,8 @@ __all__ = [
     "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift",
     "bitwise_xor",
     # pointwise
-    "exp", "exp2", "expm1", "log", "log10", "log1p", "log2", "logit", "sigmoid",
+    "exp", "exp2", "expm1", "log", "log10", "log1p", "log2", "logaddexp", "logit", "sigmoid",
+    "xlogy",
     # trigonometry
     "acos", "acosh", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
     "asin", "asinh", "atan", "atan2", "atanh", "cos", "cosh", "sin", "sinh", "tan", "tanh",
@@ -77,6 +109,8 @@ __all__ = [
     # rectifier
     "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "prelu", "relu",
     "relu6", "softshrink", "threshold",
+    # recurrent
+    "gru_cell", "lstm_cell", "rnn_relu_cell", "rnn_tanh_cell",
     # reduce
     "all", "any", "count_nonzero", "logsumexp", "mean", "nanmean", "nansum", "prod", "sum",
     # variance
@@ -88,8 +122,12 @@ __all__ = [
     # sort
     "argsort", "bucketize", "isin", "kthvalue", "msort", "searchsorted", "sort", "topk",
     "unique", "unique_consecutive",
+    # statistics
+    "corrcoef", "cov", "mode", "quantile",
     # linalg
     "bmm", "cross", "dot", "ger", "inner", "kron", "matmul", "mm", "mv", "outer", "vdot",
+    # solve
+    "det", "inverse",
     # linear
     "addbmm", "addmm", "addmv", "addr", "baddbmm", "bilinear", "linear",
     # einsum
@@ -101,7 +139,7 @@ __all__ = [
     "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_shapes", "broadcast_tensors",
     "broadcast_to", "expand", "expand_as",
     # part
-    "diagonal", "narrow", "select",
+    "as_strided", "diagonal", "narrow", "select",
     # join
     "cat", "chunk", "column_stack", "concat", "concatenate", "dstack", "hstack", "split",
     "split_with_sizes", "stack", "tensor_split", "unbind", "vstack",
@@ -126,6 +164,17 @@ __all__ = [
     "pad",
     # count
     "bincount", "histc", "one_hot",
+    # convolution
+    "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
+    # columns
+    "fold", "unfold",
+    # pooling
+    "avg_pool1d", "avg_pool2d", "avg_pool3d", "max_pool1d", "max_pool2d", "max_pool3d",
+    # adaptive pooling
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
+    "adaptive_max_pool2d", "adaptive_max_pool3d",
+    # resample
+    "channel_shuffle", "interpolate", "pixel_shuffle", "pixel_unshuffle",
     # softmax
     "gumbel_softmax", "log_softmax", "softmax", "softmin",
     # layer norm

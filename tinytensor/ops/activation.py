@@ -14,11 +14,12 @@ from ..autograd.op import Op
 from ..backend import Array, xp
 from ..errors import ShapeError
 from .clamp import where
-from .dims import normalize_dim
+from .dims import existing_dim
 from .erf import erf
 from .join import cat
-from .pointwise import apply_wide, exp, sigmoid
-from .promote import as_float
+from .parse_index import along
+from .pointwise import exp, sigmoid
+from .promote import apply_wide, as_float
 from .trigonometry import tanh
 
 if TYPE_CHECKING:
@@ -267,7 +268,7 @@ def tanhshrink(input: Tensor) -> Tensor:
 def _half(x: Any, dim: int, which: int) -> Any:
     """The first (which = 0) or second (1) half of x along dim."""
     n = x.shape[dim] // 2
-    return x[(slice(None),) * dim + (slice(which * n, (which + 1) * n),)]
+    return x[along(dim, slice(which * n, (which + 1) * n))]
 
 
 def glu_gate(x: Any, dim: int) -> Any:
@@ -286,8 +287,8 @@ class Glu(Op):
     def backward(self, g: Any) -> Any:
         (x,) = self.saved
         s = self.recall(glu_gate, x, self.dim)
-        ga = g * s
-        return cat([ga, ga * _half(x, self.dim, 0) * (1 - s)], self.dim)
+        da = g * s
+        return cat([da, da * _half(x, self.dim, 0) * (1 - s)], self.dim)
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
@@ -295,9 +296,7 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
     (…, 2·n, …) → (…, n, …)
     """
-    dim = normalize_dim("glu", dim, input.ndim)
-    if not input.ndim:
-        raise RuntimeError("glu: got a 0-d tensor, expected at least one dimension to halve")
+    dim = existing_dim("glu", dim, input.ndim)
     if input.shape[dim] % 2:
         raise ShapeError(
             f"glu: dim {dim} has size {input.shape[dim]}, expected an even size to halve, "

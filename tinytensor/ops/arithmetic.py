@@ -1,4 +1,7 @@
-"""Arithmetic, elementwise: sums, products, quotients and remainders."""
+"""Arithmetic, elementwise: sums, products, quotients and remainders.
+
+Operands of different shapes are broadcast. The rules do not undo that: the engine does, for all.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,17 @@ import numpy as np
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
-from .promote import cast, common_dtype, library_of, promote, promote_float, zeros_for
+from .promote import (
+    cast,
+    common_dtype,
+    library_of,
+    promote,
+    promote_float,
+    require_float,
+    require_numbers,
+    require_same_dtype,
+    zeros_for,
+)
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -113,8 +126,8 @@ class Div(Op):
 
     def backward(self, g: Any) -> Any:
         a, b = self.saved
-        ga = g / b
-        return ga, -ga * a / b if self.needs(1) else None
+        da = g / b
+        return da, -da * a / b if self.needs(1) else None
 
 
 class FloorDivide(Op):
@@ -174,11 +187,10 @@ class Fmod(Op):
 
 def _is_integer_division(name: str, a: Array, b: Array) -> bool:
     """Whether a and b are integers; an error for bools and for division of integers by zero."""
-    dtype = (a if hasattr(a, "dtype") else b).dtype
-    if dtype.kind == "f":
+    array = a if hasattr(a, "dtype") else b
+    if array.dtype.kind == "f":
         return False
-    if dtype.kind == "b":
-        raise NotImplementedError(f"{name}: got bool tensors, expected numbers; convert them first")
+    require_numbers(name, array, NotImplementedError)
     # On a GPU the look would have to wait for the device; PyTorch has no error there either.
     if library_of(a, b) is np and not np.all(b):
         raise RuntimeError(f"{name}: integer division by zero (ZeroDivisionError)")
@@ -223,7 +235,7 @@ class Neg(Op):
 
     def forward(self, x: Array) -> Array:
         if x.dtype.kind == "b":
-            raise RuntimeError("neg: got a bool tensor, expected numbers; use ~ or logical_not()")
+            raise RuntimeError("neg: got dtype bool, expected numbers; use ~ or logical_not()")
         return -x
 
     def backward(self, g: Any) -> Any:
@@ -236,8 +248,7 @@ class Abs(Op):
     saves = ("x",)
 
     def forward(self, x: Array) -> Array:
-        if x.dtype.kind == "b":
-            raise NotImplementedError("abs: got a bool tensor, expected numbers; convert it first")
+        require_numbers("abs", x, NotImplementedError)
         return builtins.abs(x)
 
     def backward(self, g: Any) -> Any:
@@ -264,8 +275,7 @@ def neg(input: Tensor) -> Tensor:
 
 def positive(input: Tensor) -> Tensor:
     """input, itself"""
-    if _is_bool(input):
-        raise RuntimeError("positive: got a bool tensor, expected numbers")
+    require_numbers("positive", input)
     return input
 
 
@@ -298,21 +308,18 @@ class Lerp(Op):
 
     def backward(self, g: Any) -> Any:
         a, b, w = self.saved
-        ga = g * (1 - w) if self.needs(0) else None
-        gb = g * w if self.needs(1) else None
-        gw = g * (b - a) if self.needs(2) else None
-        return ga, gb, gw
+        da = g * (1 - w) if self.needs(0) else None
+        db = g * w if self.needs(1) else None
+        dw = g * (b - a) if self.needs(2) else None
+        return da, db, dw
 
 
 def lerp(input: Tensor, end: Tensor, weight: Operand) -> Tensor:
     """input + weight·(end − input): from `input` at weight 0 to `end` at weight 1."""
-    dtype, dtype_end = unwrap(input).dtype, unwrap(end).dtype
-    if dtype != dtype_end:
-        raise RuntimeError(f"lerp: end has dtype {dtype_end}, expected {dtype}, the dtype of input")
-    if dtype.kind != "f":
-        raise NotImplementedError(f"lerp: got dtype {dtype}, expected floating point tensors")
+    require_same_dtype("lerp", "end", end, input)
+    require_float("lerp", input, NotImplementedError)
     if hasattr(unwrap(weight), "dtype"):
-        weight = cast(weight, dtype)
+        weight = cast(weight, unwrap(input).dtype)
     return Lerp.apply(input, end, weight)
 
 
@@ -334,26 +341,7 @@ subtract, multiply, divide, true_divide = sub, mul, div, div
 negative, absolute, sgn = neg, abs, sign
 
 __all__ = [
-    "abs",
-    "absolute",
-    "add",
-    "addcdiv",
-    "addcmul",
-    "div",
-    "divide",
-    "floor_divide",
-    "fmod",
-    "lerp",
-    "mul",
-    "multiply",
-    "neg",
-    "negative",
-    "positive",
-    "remainder",
-    "rsub",
-    "sgn",
-    "sign",
-    "sub",
-    "subtract",
-    "true_divide",
-]
+    "abs", "absolute", "add", "addcdiv", "addcmul", "div", "divide", "floor_divide", "fmod", "lerp",
+    "mul", "multiply", "neg", "negative", "positive", "remainder", "rsub", "sgn", "sign", "sub",
+    "subtract", "true_divide",
+]  # fmt: skip

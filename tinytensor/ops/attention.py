@@ -11,16 +11,18 @@ from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..errors import ShapeError
-from .dropout import check_probability, random_mask
+from .broadcast import expands_to
+from .dropout import check_probability, random_mask, scale_of_kept
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
 class AttentionWeights(Op):
-    """A = softmax(Q·Kᵀ·scale + bias), each row over the keys; zeros for a row of nothing but −inf
-
+    """A = softmax S, S = Q·Kᵀ·scale + bias, each row over the keys;
     dS = A·(g − Σ g·A),  dQ = dS·K·scale,  dK = dSᵀ·Q·scale,  dbias = dS
+
+    A row of nothing but −inf gives zeros.
     """
 
     saves = ("query", "key", "out")
@@ -61,11 +63,10 @@ def weights_of(query: Any, key: Any, bias: Any, scale: float) -> Any:
 
 
 class Attention(Op):
-    """y = A·V with A = softmax(Q·Kᵀ·scale + bias), with dropout (A·D)·V
+    """y = A·V, A = softmax(Q·Kᵀ·scale + bias);  dV = Aᵀ·g, dA = g·Vᵀ, and on as in AttentionWeights
 
-    dV = Aᵀ·g,  dA = g·Vᵀ,  and from dA on as in AttentionWeights
-
-    D holds 0 or 1 / (1 − p) for each weight. Only A is kept; scores and dropped weights are not.
+    With dropout, A·D in place of A, where D holds 0 or 1 / (1 − p) for each weight. Only A is kept;
+    scores and dropped weights are not.
     """
 
     name_ = "scaled_dot_product_attention"
@@ -192,10 +193,7 @@ def _bias(name: str, attn_mask: Any, is_causal: bool, shape: tuple, like: Array)
             f"{name}: attn_mask is {mask.dtype}, expected bool (True: may attend) or {like.dtype} "
             "(added to the scores)"
         )
-    fits = mask.ndim <= len(shape) and all(
-        m in (1, n) for m, n in zip(reversed(mask.shape), reversed(shape), strict=False)
-    )
-    if not fits:
+    if not expands_to(mask.shape, shape):
         raise ShapeError(
             f"{name}: attn_mask has shape {mask.shape}, expected one that broadcasts to {shape}, "
             "with a row for each query and a column for each key"
@@ -265,7 +263,7 @@ def scaled_dot_product_attention(
     if dropout_p > 0:
         array = unwrap(query)
         drop = random_mask(array, shape, dropout_p).astype(array.dtype)
-        drop *= 0.0 if dropout_p == 1 else 1 / (1 - dropout_p)
+        drop *= scale_of_kept(dropout_p)
     y = Attention.apply(query, key, bias, value, drop, scale)
     return _join_heads(y) if enable_gqa else y
 

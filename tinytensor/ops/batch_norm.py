@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.inplace import assign
@@ -9,25 +10,32 @@ from ..autograd.variable import unwrap
 from ..backend import Array
 from ..errors import ShapeError
 from .layer_norm import LayerNorm, check_parameter
-from .power import sqrt
-from .reduce import require_float
+from .power import rsqrt
+from .promote import require_float
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
 class BatchNorm(LayerNorm):
-    """As LayerNorm, over the samples and positions of each channel."""
+    """y = w·n + b, n = (x − mean x)·s;  dx, dw, db = as in LayerNorm
+
+    Mean and variance are over the samples and positions of each channel.
+    """
 
 
 class InstanceNorm(LayerNorm):
-    """As LayerNorm, over the positions of each channel of each sample."""
+    """y = w·n + b, n = (x − mean x)·s;  dx, dw, db = as in LayerNorm
+
+    Mean and variance are over the positions of each channel of each sample.
+    """
 
 
 class RunningStatistics:
     """running ← (1 − momentum)·running + momentum·observed, in place, as a batch goes through.
 
-    The variance is brought from dividing by n to dividing by n − 1, as PyTorch does for these.
+    Either may be None. The variance is brought from dividing by n to dividing by n − 1, as PyTorch
+    does for these.
     """
 
     def __init__(self, mean: Any, variance: Any, momentum: float, count: int):
@@ -58,9 +66,7 @@ def _checked(name: str, input: Any, parameters: dict) -> tuple:
 
 def _values_per(name: str, what: str, input: Any, axes: tuple) -> int:
     """How many values each mean is taken over; more than one, or there is no variance."""
-    count = 1
-    for axis in axes:
-        count *= input.shape[axis]
+    count = math.prod(input.shape[axis] for axis in axes)
     if count == 1:
         raise ValueError(
             f"{name}: expected more than 1 value per {what} when training, got x of shape "
@@ -70,6 +76,7 @@ def _values_per(name: str, what: str, input: Any, axes: tuple) -> int:
 
 
 def _reshaped(parameter: Any, shape: tuple) -> Any:
+    """(C) → (C, 1, …), so that it broadcasts over x (N, C, …)."""
     return None if parameter is None else parameter.reshape(shape)
 
 
@@ -96,9 +103,7 @@ def batch_norm(
     if training:
         axes = (0, *range(2, input.ndim))
         count = _values_per("batch_norm", "channel", input, axes)
-        update = None
-        if running_mean is not None or running_var is not None:
-            update = RunningStatistics(running_mean, running_var, momentum, count)
+        update = RunningStatistics(running_mean, running_var, momentum, count)
         return BatchNorm.apply(input, weight, bias, axes, eps, update)
     if running_mean is None or running_var is None:
         raise RuntimeError(
@@ -112,7 +117,7 @@ def _with_running(
     input: Any, mean: Any, variance: Any, weight: Any, bias: Any, eps: float, shape: tuple
 ) -> Any:
     """(x − mean) / √(variance + eps)·weight + bias, as one scale and one shift for each channel."""
-    scale = 1 / sqrt(variance.reshape(shape) + eps)
+    scale = rsqrt(variance.reshape(shape) + eps)
     if weight is not None:
         scale = scale * weight
     shift = -mean.reshape(shape) * scale
@@ -149,9 +154,7 @@ def instance_norm(
         return _with_running(input, running_mean, running_var, weight, bias, eps, shape)
     axes = tuple(range(2, input.ndim))
     count = _values_per("instance_norm", "channel of a sample", input, axes)
-    update = None
-    if running_mean is not None or running_var is not None:
-        update = RunningStatistics(running_mean, running_var, momentum, count)
+    update = RunningStatistics(running_mean, running_var, momentum, count)
     return InstanceNorm.apply(input, weight, bias, axes, eps, update)
 
 

@@ -105,10 +105,6 @@ def bitwise_right_shift(input: Operand, other: Operand) -> Tensor:
 
 
 __all__ = [
-    "bitwise_and",
-    "bitwise_left_shift",
-    "bitwise_not",
-    "bitwise_or",
-    "bitwise_right_shift",
+    "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or", "bitwise_right_shift",
     "bitwise_xor",
-]
+]  # fmt: skip

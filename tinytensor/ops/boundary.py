@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from ..autograd.variable import Variable
+from ..autograd.variable import unwrap
 from ..backend import is_array
 
 _NAMES_ITS_OP = re.compile(r"\w+: ")
@@ -25,7 +25,7 @@ def checked(function: Callable) -> Callable:
             return function(*args, **kwargs)
         except (AttributeError, TypeError) as error:
             first = args[0] if args else kwargs.get("input")
-            if isinstance(first, Variable) or is_array(first) or _NAMES_ITS_OP.match(str(error)):
+            if is_array(unwrap(first)) or _NAMES_ITS_OP.match(str(error)):
                 raise
             kind = type(first).__name__
             message = f"{function.__name__}: got a {kind} as its first argument, expected a tensor"

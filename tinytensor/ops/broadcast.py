@@ -1,4 +1,7 @@
-"""Tensors made to fit each other: dimensions of size 1 repeated, and dimensions added."""
+"""Tensors made to fit each other: dimensions of size 1 repeated, and dimensions added.
+
+What is repeated gets the sum of its gradients; the engine takes it wherever ops broadcast.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,8 @@ from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..errors import ShapeError
 from ..size import Size
-from .shape import Ints, as_ints, reshape, unsqueeze
+from .dims import Ints, as_ints
+from .shape import reshape, unsqueeze
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -69,10 +73,11 @@ def broadcast_to(input: Tensor, size: Ints) -> Tensor:
 
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that tensors of these shapes broadcast to."""
-    return Size(_common_shape("broadcast_shapes", shapes))
+    return Size(common_shape("broadcast_shapes", shapes))
 
 
-def _common_shape(name: str, shapes: Sequence) -> tuple[int, ...]:
+def common_shape(name: str, shapes: Sequence) -> tuple[int, ...]:
+    """The shape that `shapes` broadcast to, or an error that names the op."""
     sizes = [(s,) if isinstance(s, int) else tuple(s) for s in shapes]
     result = [1] * max(map(len, sizes), default=0)
     for size in sizes:
@@ -87,12 +92,22 @@ def _common_shape(name: str, shapes: Sequence) -> tuple[int, ...]:
     return tuple(result)
 
 
+def expands_to(shape: tuple, target: tuple) -> bool:
+    """Whether `shape` broadcasts to exactly `target`."""
+    pairs = zip(reversed(shape), reversed(target), strict=False)
+    return len(shape) <= len(target) and all(n in (1, m) for n, m in pairs)
+
+
+def as_sequence(tensors: tuple) -> Sequence:
+    """What a function took as *tensors: several of them, or one list of them."""
+    is_list = len(tensors) == 1 and isinstance(tensors[0], (tuple, list))
+    return tensors[0] if is_list else tensors
+
+
 def broadcast_tensors(*tensors: Any) -> tuple:
     """The tensors, expanded to their common shape."""
-    given: Sequence = tensors
-    if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)):
-        given = tensors[0]
-    shape = _common_shape("broadcast_tensors", [unwrap(t).shape for t in given])
+    given = as_sequence(tensors)
+    shape = common_shape("broadcast_tensors", [unwrap(t).shape for t in given])
     return tuple([Expand.apply(t, shape) for t in given])
 
 
@@ -118,19 +133,14 @@ def atleast_3d(*tensors: Any) -> Any:
 
 
 def _for_each(tensors: tuple, function: Callable) -> Any:
-    if len(tensors) == 1 and not isinstance(tensors[0], (tuple, list)):
+    """function(tensor) for a single one, a tuple of results for several or a list."""
+    given = as_sequence(tensors)
+    if given is tensors and len(tensors) == 1:
         return function(tensors[0])
-    given = tensors[0] if len(tensors) == 1 else tensors
     return tuple(map(function, given))
 
 
 __all__ = [
-    "atleast_1d",
-    "atleast_2d",
-    "atleast_3d",
-    "broadcast_shapes",
-    "broadcast_tensors",
-    "broadcast_to",
-    "expand",
-    "expand_as",
-]
+    "atleast_1d", "atleast_2d", "atleast_3d", "broadcast_shapes", "broadcast_tensors",
+    "broadcast_to", "expand", "expand_as",
+]  # fmt: skip

@@ -1,4 +1,7 @@
-"""Choosing between values, elementwise: where, maximum, minimum, clamp, nan_to_num."""
+"""Choosing between values, elementwise: where, maximum, minimum, clamp, nan_to_num.
+
+The gradient goes to the value that was chosen. `Where` is both: the choice, and the rule of all.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from .compare import isfinite, isnan
 from .masked import nonzero
-from .promote import check_fits, common_dtype, library_of, promote, promote_to
+from .promote import check_number_fits, common_dtype, library_of, promote, promote_to
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -26,9 +29,9 @@ class Where(Op):
 
     def backward(self, g: Any) -> Any:
         (condition,) = self.saved
-        ga = Where.apply(condition, g, 0.0) if self.needs(1) else None
-        gb = Where.apply(condition, 0.0, g) if self.needs(2) else None
-        return None, ga, gb
+        da = Where.apply(condition, g, 0.0) if self.needs(1) else None
+        db = Where.apply(condition, 0.0, g) if self.needs(2) else None
+        return None, da, db
 
 
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
@@ -46,7 +49,7 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
             raise RuntimeError(f"where: condition has dtype {dtype}, expected bool")
         condition = condition != 0  # PyTorch's old booleans
     result = common_dtype("where", input, other)
-    check_fits("where", result, input, other)
+    check_number_fits("where", result, input, other)
     a, b = promote_to(result, input, other)
     if not hasattr(unwrap(a), "dtype") and not hasattr(unwrap(b), "dtype"):
         # Two numbers: the array library must not choose float64 for them.
@@ -60,7 +63,9 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 
 
 class Maximum(Op):
-    """y = max(a, b), NaN if either is;  g goes to the larger, half to each of two equals"""
+    """y = max(a, b), NaN if either is;
+    da = g where a > b, db = g where b > a, half of it each where a = b
+    """
 
     saves = ("a", "b")
 
@@ -70,13 +75,15 @@ class Maximum(Op):
     def backward(self, g: Any) -> Any:
         a, b = self.saved
         shared = Where.apply(a == b, g / 2, g)
-        ga = Where.apply(a < b, 0.0, shared) if self.needs(0) else None
-        gb = Where.apply(a > b, 0.0, shared) if self.needs(1) else None
-        return ga, gb
+        da = Where.apply(a < b, 0.0, shared) if self.needs(0) else None
+        db = Where.apply(a > b, 0.0, shared) if self.needs(1) else None
+        return da, db
 
 
 class Minimum(Op):
-    """y = min(a, b), NaN if either is;  g goes to the smaller, half to each of two equals"""
+    """y = min(a, b), NaN if either is;
+    da = g where a < b, db = g where b < a, half of it each where a = b
+    """
 
     saves = ("a", "b")
 
@@ -86,13 +93,13 @@ class Minimum(Op):
     def backward(self, g: Any) -> Any:
         a, b = self.saved
         shared = Where.apply(a == b, g / 2, g)
-        ga = Where.apply(a > b, 0.0, shared) if self.needs(0) else None
-        gb = Where.apply(a < b, 0.0, shared) if self.needs(1) else None
-        return ga, gb
+        da = Where.apply(a > b, 0.0, shared) if self.needs(0) else None
+        db = Where.apply(a < b, 0.0, shared) if self.needs(1) else None
+        return da, db
 
 
 class Fmax(Op):
-    """y = max(a, b), the other one if one is NaN;  g goes to the one chosen, to a if equal"""
+    """y = max(a, b), the other one if one is NaN;  da = g where y is a, db = g elsewhere"""
 
     saves = ("a", "b")
 
@@ -106,7 +113,7 @@ class Fmax(Op):
 
 
 class Fmin(Op):
-    """y = min(a, b), the other one if one is NaN;  g goes to the one chosen, to a if equal"""
+    """y = min(a, b), the other one if one is NaN;  da = g where y is a, db = g elsewhere"""
 
     saves = ("a", "b")
 
@@ -160,20 +167,20 @@ class Clamp(Op):
 
     def backward(self, g: Any) -> Any:
         x, low, high = self.saved
-        gx = glow = ghigh = None
+        dx = dlow = dhigh = None
         if self.needs(0):
             if low is None:
                 inside = x <= high
             else:
                 inside = x >= low if high is None else (x >= low) & (x <= high)
-            gx = Where.apply(inside, g, 0.0)
+            dx = Where.apply(inside, g, 0.0)
         if self.needs(1):
             below = x < low if high is None else (x < low) & (low < high)
-            glow = Where.apply(below, g, 0.0)
+            dlow = Where.apply(below, g, 0.0)
         if self.needs(2):
             above = x > high if low is None else (x > high) | (high < low)
-            ghigh = Where.apply(above, g, 0.0)
-        return gx, glow, ghigh
+            dhigh = Where.apply(above, g, 0.0)
+        return dx, dlow, dhigh
 
 
 def clamp(input: Tensor, min: Operand | None = None, max: Operand | None = None) -> Tensor:
@@ -182,7 +189,7 @@ def clamp(input: Tensor, min: Operand | None = None, max: Operand | None = None)
         raise RuntimeError("clamp: got neither min nor max, expected at least one of them")
     given = [bound for bound in (min, max) if bound is not None]
     dtype = common_dtype("clamp", input, *given)
-    check_fits("clamp", dtype, *given)
+    check_number_fits("clamp", dtype, *given)
     x, *given = promote_to(dtype, input, *given)
     low = None if min is None else given[0]
     high = None if max is None else given[-1]
@@ -225,14 +232,6 @@ def nan_to_num(
 clip = clamp
 
 __all__ = [
-    "clamp",
-    "clamp_max",
-    "clamp_min",
-    "clip",
-    "fmax",
-    "fmin",
-    "maximum",
-    "minimum",
-    "nan_to_num",
+    "clamp", "clamp_max", "clamp_min", "clip", "fmax", "fmin", "maximum", "minimum", "nan_to_num",
     "where",
-]
+]  # fmt: skip

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.op import Op
-from ..autograd.variable import Variable, unwrap
+from ..autograd.variable import unwrap
 from ..backend import Array, is_array, xp
-from .promote import library_of, promote
+from .promote import library_of, promote, require_same_dtype
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -117,9 +117,7 @@ def isclose(
 ) -> Tensor:
     """|input − other| ≤ atol + rtol·|other|, elementwise."""
     _expect_tensors("isclose", input, other)
-    dtypes = unwrap(input).dtype, unwrap(other).dtype
-    if dtypes[0] != dtypes[1]:
-        raise RuntimeError(f"isclose: got dtypes {dtypes[0]} and {dtypes[1]}, expected one dtype")
+    require_same_dtype("isclose", "other", other, input)
     return IsClose.apply(input, other, rtol, atol, equal_nan)
 
 
@@ -138,7 +136,7 @@ def equal(input: Tensor, other: Tensor) -> bool:
 
 def _expect_tensors(name: str, *values: Any) -> None:
     for value in values:
-        if not isinstance(value, Variable) and not is_array(value):
+        if not is_array(unwrap(value)):
             raise TypeError(f"{name}: got a {type(value).__name__}, expected a tensor")
 
 
@@ -248,25 +246,7 @@ def logical_not(input: Tensor) -> Tensor:
 greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, ne
 
 __all__ = [
-    "allclose",
-    "eq",
-    "equal",
-    "ge",
-    "greater",
-    "greater_equal",
-    "gt",
-    "isclose",
-    "isfinite",
-    "isinf",
-    "isnan",
-    "le",
-    "less",
-    "less_equal",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logical_xor",
-    "lt",
-    "ne",
-    "not_equal",
-]
+    "allclose", "eq", "equal", "ge", "greater", "greater_equal", "gt", "isclose", "isfinite",
+    "isinf", "isnan", "le", "less", "less_equal", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "lt", "ne", "not_equal",
+]  # fmt: skip

@@ -1,4 +1,7 @@
-"""Copies of a tensor: as it is, in another dtype, on another device; and new ones of its kind."""
+"""Copies of a tensor: as it is, in another dtype, on another device; and new ones of its kind.
+
+Gradients flow back through each, in the dtype and to the device of the original.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .. import create
 from ..autograd.op import Op
-from ..autograd.variable import Variable, unwrap, wrap
-from ..backend import Array, device, device_of, to_device, xp
+from ..autograd.variable import Variable, unwrap
+from ..backend import Array, device, device_of, to_device
 from ..dtype import (
     DType,
     bool_,
@@ -24,8 +28,9 @@ from ..dtype import (
     to_numpy_dtype,
     uint8,
 )
+from ..layout import contiguous_format
+from .dims import Ints
 from .promote import cast
-from .shape import Ints, as_ints
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -58,8 +63,8 @@ class ToDevice(Op):
 
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy, through which gradients flow."""
-    return Clone.apply(input, False)
+    """A copy, through which gradients flow; row-major if memory_format is contiguous_format."""
+    return Clone.apply(input, memory_format is contiguous_format)
 
 
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
@@ -151,7 +156,8 @@ def type_of(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any
             if dtype in (f"torch.{name}", f"torch.cuda.{name}"):
                 return to(input, "cuda" if "cuda" in dtype else "cpu", found)
         raise ValueError(f"type: got {dtype!r}, expected a dtype or a name as 'torch.FloatTensor'")
-    return to(input, dtype=dtype)
+    of_class = getattr(dtype, "dtype", None)  # x.type(LongTensor)
+    return to(input, dtype=of_class if isinstance(of_class, DType) else dtype)
 
 
 def _conversion(dtype: DType) -> Callable:
@@ -180,13 +186,11 @@ to_long = _conversion(int64)
 # ------------------------------------------------------------------------------------------
 
 
-def _new(input: Any, array: Array, device: Any, requires_grad: bool) -> Any:
-    tensor = wrap(array if device is None else to_device(array, device))
-    return tensor.requires_grad_() if requires_grad else tensor
-
-
-def _dtype_for(input: Any, dtype: Any) -> np.dtype:
-    return input.array.dtype if dtype is None else to_numpy_dtype(dtype)
+def _kind_of(input: Any, dtype: Any, device: Any) -> dict:
+    return {
+        "dtype": input.array.dtype if dtype is None else dtype,
+        "device": device_of(input.array) if device is None else device,
+    }
 
 
 def new_full(
@@ -197,53 +201,50 @@ def new_full(
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    **others: Any,
 ) -> Tensor:
     """A tensor of shape `size` filled with `fill_value`."""
-    shape, value = as_ints("new_full", size), unwrap(fill_value)
-    array = xp(input.array).full(shape, value, _dtype_for(input, dtype))
-    return _new(input, array, device, requires_grad)
+    others.update(_kind_of(input, dtype, device))
+    return create.full(size, fill_value, requires_grad=requires_grad, **others)
 
 
 def new_zeros(
     input: Tensor,
-    size: Ints,
-    *more: int,
+    *size: Any,
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    **others: Any,
 ) -> Tensor:
     """A tensor of shape `size` filled with 0."""
-    shape = as_ints("new_zeros", size, more)
-    array = xp(input.array).zeros(shape, _dtype_for(input, dtype))
-    return _new(input, array, device, requires_grad)
+    others.update(_kind_of(input, dtype, device))
+    return create.zeros(*size, requires_grad=requires_grad, **others)
 
 
 def new_ones(
     input: Tensor,
-    size: Ints,
-    *more: int,
+    *size: Any,
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    **others: Any,
 ) -> Tensor:
     """A tensor of shape `size` filled with 1."""
-    shape = as_ints("new_ones", size, more)
-    array = xp(input.array).ones(shape, _dtype_for(input, dtype))
-    return _new(input, array, device, requires_grad)
+    others.update(_kind_of(input, dtype, device))
+    return create.ones(*size, requires_grad=requires_grad, **others)
 
 
 def new_empty(
     input: Tensor,
-    size: Ints,
-    *more: int,
+    *size: Any,
     dtype: Any = None,
     device: Any = None,
     requires_grad: bool = False,
+    **others: Any,
 ) -> Tensor:
     """A tensor of shape `size` with whatever values its memory holds."""
-    shape = as_ints("new_empty", size, more)
-    array = xp(input.array).empty(shape, _dtype_for(input, dtype))
-    return _new(input, array, device, requires_grad)
+    others.update(_kind_of(input, dtype, device))
+    return create.empty(*size, requires_grad=requires_grad, **others)
 
 
 def new_tensor(
@@ -255,14 +256,7 @@ def new_tensor(
     requires_grad: bool = False,
 ) -> Tensor:
     """A tensor with a copy of `data`: numbers, nested lists, an array or a tensor."""
-    source = unwrap(data)
-    array = xp(input.array).array(source, dtype=_dtype_for(input, dtype))
-    return _new(input, array, device, requires_grad)
+    return create.tensor(data, requires_grad=requires_grad, **_kind_of(input, dtype, device))
 
 
-__all__ = [
-    "clone",
-    "contiguous",
-    "to",
-    "type_as",
-]
+__all__ = ["clone", "contiguous", "to", "type_as"]

@@ -7,47 +7,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..autograd.op import Op
-from ..autograd.variable import unwrap
+from ..autograd.variable import Variable, unwrap
 from ..backend import Array, xp
 from ..errors import ShapeError
+from .parse_index import outside
+from .promote import require_float
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
 class OneHot(Op):
-    """y[…, c] = 1 where x is c, else 0"""
+    """y[…, c] = 1 where x is c, else 0;  no gradient"""
 
     differentiable = False
 
     def forward(self, x: Array, num_classes: int) -> Array:
         return (x[..., None] == xp(x).arange(num_classes)).astype(np.int64)
-
-
-class Bincount(Op):
-    """y[n] = how often n occurs in x, or the sum of the weights of its occurrences"""
-
-    differentiable = False
-
-    def forward(self, x: Array, weights: Array | None, minlength: int) -> Array:
-        counts = xp(x).bincount(x, weights, minlength)
-        if weights is None:
-            return counts.astype(np.int64)
-        return counts.astype(weights.dtype if weights.dtype == np.float32 else np.float64)
-
-
-class Histc(Op):
-    """y[b] = how many elements of x lie in the b-th of equal bins between low and high"""
-
-    differentiable = False
-
-    def forward(self, x: Array, bins: int, low: float, high: float) -> Array:
-        if low == high and x.size:
-            low, high = float(x.min()), float(x.max())
-        if low == high:
-            low, high = low - 1, high + 1
-        counts, _ = xp(x).histogram(x.reshape(-1), bins, (low, high))
-        return counts.astype(x.dtype)
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
@@ -63,14 +39,24 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
             raise RuntimeError("one_hot: got an empty tensor, expected num_classes along with it")
         num_classes = int(array.max()) + 1
     # On a GPU the look at the values would wait for all work under way.
-    if array.size and xp(array) is np:
-        low, high = int(array.min()), int(array.max())
-        if low < 0 or high >= num_classes:
-            wrong = low if low < 0 else high
-            raise RuntimeError(
-                f"one_hot: got class {wrong}, expected 0 to num_classes - 1 = {num_classes - 1}"
-            )
+    wrong = outside(array, 0, num_classes) if xp(array) is np else None
+    if wrong is not None:
+        raise RuntimeError(
+            f"one_hot: got class {wrong}, expected 0 to num_classes - 1 = {num_classes - 1}"
+        )
     return OneHot.apply(tensor, num_classes)
+
+
+class Bincount(Op):
+    """y[n] = how often n occurs in x, or the sum of the weights of its places;  no gradient"""
+
+    differentiable = False
+
+    def forward(self, x: Array, weights: Array | None, minlength: int) -> Array:
+        counts = xp(x).bincount(x, weights, minlength)
+        if weights is None:
+            return counts.astype(np.int64)
+        return counts.astype(weights.dtype if weights.dtype == np.float32 else np.float64)
 
 
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
@@ -94,19 +80,31 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     return Bincount.apply(input, unwrap(weights), minlength)
 
 
+class Histc(Op):
+    """y[b] = how many elements of x are in the b-th of equal bins from low to high;  no gradient"""
+
+    differentiable = False
+
+    def forward(self, x: Array, bins: int, low: float, high: float) -> Array:
+        if low == high and x.size:
+            low, high = float(x.min()), float(x.max())
+        if low == high:
+            low, high = low - 1, high + 1
+        counts, _ = xp(x).histogram(x.reshape(-1), bins, (low, high))
+        return counts.astype(x.dtype)
+
+
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many elements lie in each of `bins` equal bins from min to max; others do not count.
 
     min = max: the smallest and largest element.
     """
-    array = unwrap(input)
-    if array.dtype.kind != "f":
-        raise NotImplementedError(f"histc: got dtype {array.dtype}, expected floating point")
+    require_float("histc", input, NotImplementedError)
     if bins <= 0:
         raise RuntimeError(f"histc: got {bins} bins, expected at least one")
     if min > max:
         raise RuntimeError(f"histc: got min {min} and max {max}, expected min ≤ max")
-    untracked = input if array is input else input.detach()
+    untracked = input.detach() if isinstance(input, Variable) else input
     return Histc.apply(untracked, bins, min, max)
 
 

@@ -10,8 +10,10 @@ from ..autograd.variable import Variable, unwrap
 from ..backend import Array, xp
 from ..errors import ShapeError
 from .index import Unindex
+from .parse_index import outside
 from .pointwise import exp
-from .reduce import logsumexp, require_float
+from .promote import require_float
+from .reduce import logsumexp
 from .reduction import reduce_loss, reduction_of
 from .shape import movedim
 from .softmax import log_softmax
@@ -26,12 +28,12 @@ def log_normalizer(x: Any) -> Any:
 
 
 class CrossEntropy(Op):
-    """l = pull·(z − x[t]) + spread·Σ w·(z − x), z = log Σ exp x, for each row x;  y = l or Σl/count
-
+    """y = Σ l / count (or each l), l = pull·(z − x[t]) + spread·Σ w·(z − x), z = log Σ exp x;
     dx = g/count·((pull + spread·Σ w)·softmax x − spread·w − pull·onehot t)
 
-    pull (M): how much each row's own class counts. spread (M), or None: how much all classes do,
-    each by its weight in w (C), 1 for None; this is label smoothing. count: None for no reduction.
+    There is one l for each of the M rows x, whose target is the class t. pull (M): how much each
+    row's own class counts. spread (M), or None: how much all classes do, each by its weight in w
+    (C), 1 for None; this is label smoothing. count: None for no reduction.
     """
 
     saves = ("x", "target", "pull", "spread", "w")
@@ -65,7 +67,7 @@ class CrossEntropy(Op):
 
 
 class NllLoss(Op):
-    """l = −pull·x[t] for each row x;  y = l or Σ l / count;  dx = −g/count·pull·onehot t"""
+    """y = Σ l / count (or each l), l = −pull·x[t] for each row x;  dx = −g/count·pull·onehot t"""
 
     saves = ("target", "pull")
 
@@ -153,13 +155,12 @@ def _targets(
     counts = numbers != ignore_index
     chosen = library.where(counts, numbers, 0)
     classes = shape[_class_dim(input)]
-    if chosen.size:
-        low, high = int(chosen.min()), int(chosen.max())
-        if low < 0 or high >= classes:
-            raise IndexError(
-                f"{name}: target {low if low < 0 else high} is out of bounds for {classes} "
-                f"classes, expected 0 to {classes - 1}, or ignore_index={ignore_index}"
-            )
+    wrong = outside(chosen, 0, classes)
+    if wrong is not None:
+        raise IndexError(
+            f"{name}: target {wrong} is out of bounds for {classes} classes, expected 0 to "
+            f"{classes - 1}, or ignore_index={ignore_index}"
+        )
     pull = counts.astype(unwrap(input).dtype)
     if weight is not None:
         pull *= weight[chosen]

@@ -1,4 +1,7 @@
-"""Dimension arguments: negative and wrong ones, tuples of them, and NumPy's names for them."""
+"""Arguments that name dimensions and sizes: negative, wrong and several ones, and NumPy's names.
+
+The functions here take the name of the op, for their error messages.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable)
+Ints = Any  # an int (with more after it), or a tuple or list of them
 
 _ALIASES = {"axis": "dim", "keepdims": "keepdim"}
 
@@ -30,6 +34,15 @@ def accepts_axis(function: F) -> F:
     return wrapper  # type: ignore[return-value]
 
 
+def as_ints(name: str, first: Ints, more: tuple = ()) -> tuple[int, ...]:
+    """`2, 3` or `(2, 3)` or `[2, 3]`, as PyTorch's methods take them, as a tuple of ints."""
+    values = first if not more and isinstance(first, (tuple, list)) else (first, *more)
+    try:
+        return tuple(map(operator.index, values))
+    except TypeError:
+        raise TypeError(f"{name}: got {values}, expected ints or one tuple of ints") from None
+
+
 def normalize_dim(name: str, dim: Any, ndim: int) -> int:
     """`dim` counted from the front, 0 … ndim − 1. A 0-d tensor takes 0 and −1, both as 0."""
     try:
@@ -45,6 +58,24 @@ def normalize_dim(name: str, dim: Any, ndim: int) -> int:
     return index % size
 
 
+def existing_dim(name: str, dim: Any, ndim: int, error: type = RuntimeError) -> int:
+    """As `normalize_dim`, for what a 0-d tensor, which has no dimension, cannot do."""
+    if not ndim:
+        raise error(f"{name}: got a 0-d tensor, expected at least one dimension")
+    return normalize_dim(name, dim, ndim)
+
+
+def distinct_dims(name: str, dims: tuple, ndim: int) -> tuple[int, ...]:
+    """Several dims counted from the front, none of them twice."""
+    found = tuple(normalize_dim(name, dim, ndim) for dim in dims)
+    if len(set(found)) < len(found):
+        raise RuntimeError(
+            f"{name}: a dim appears more than once in {dims}, for a tensor of {ndim} dimensions; "
+            "name each once"
+        )
+    return found
+
+
 def normalize_dims(name: str, dims: Any, ndim: int) -> tuple[int, ...]:
     """The dims to reduce, counted from the front: one, several, or all of them for None or ().
 
@@ -53,25 +84,10 @@ def normalize_dims(name: str, dims: Any, ndim: int) -> tuple[int, ...]:
     if dims is None:
         return tuple(range(ndim))
     given = tuple(dims) if isinstance(dims, (tuple, list)) else (dims,)
-    found = tuple(normalize_dim(name, dim, ndim) for dim in given)
-    if len(set(found)) < len(found):
-        raise RuntimeError(
-            f"{name}: a dim appears more than once in {given}, for a tensor of {ndim} dimensions; "
-            "name each once"
-        )
-    if not ndim:
-        return ()
-    return found or tuple(range(ndim))
+    found = distinct_dims(name, given, ndim)
+    return (found or tuple(range(ndim))) if ndim else ()
 
 
 def keep_dims(shape: tuple, dims: tuple[int, ...]) -> tuple[int, ...]:
     """`shape` with 1 in place of each of `dims`: what a reduction with keepdim=True gives."""
     return tuple(1 if i in dims else n for i, n in enumerate(shape))
-
-
-def at_least_1d(x: Any) -> Any:
-    """A 0-d tensor or array as one of one element, for what works along a dimension."""
-    return x if x.ndim else x.reshape((1,))
-
-
-__all__: list[str] = []

@@ -17,6 +17,8 @@ from ..autograd.variable import unwrap
 from ..backend import Array
 from ..errors import ShapeError
 from ..random import generator_for
+from .activation import SELU_ALPHA, SELU_SCALE
+from .promote import require_float
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -34,7 +36,7 @@ class Dropout(Op):
         return y
 
     def backward(self, g: Any) -> Any:
-        (mask,) = (unwrap(constant) for constant in self.saved)
+        (mask,) = self.saved
         return g * mask * self.scale
 
 
@@ -51,7 +53,13 @@ def random_mask(like: Array, shape: tuple, p: float) -> Array:
     return generator_for(like).uniform(shape, np.dtype(np.float32)) >= p
 
 
+def scale_of_kept(p: float) -> float:
+    """What is kept is scaled by 1 / (1 − p); with p = 1 nothing is, and any number will do."""
+    return 0.0 if p == 1 else 1 / (1 - p)
+
+
 def check_probability(name: str, p: float) -> None:
+    """Refuse a p outside 0 … 1."""
     if not 0 <= p <= 1:
         raise ValueError(f"{name}: dropout probability has to be between 0 and 1, but got {p}")
 
@@ -63,15 +71,11 @@ def _dropout(name: str, input: Tensor, p: float, training: bool, inplace: bool,
     array = unwrap(input)
     if not training:
         return input
-    if array.dtype.kind != "f":
-        raise RuntimeError(
-            f"{name}: got dtype {array.dtype}, expected floating point; use .float()"
-        )
+    require_float(name, input)
     mask = random_mask(array, mask_shape, p)
-    scale = 0.0 if p == 1 else 1 / (1 - p)  # with p = 1 the mask is False throughout
     if inplace:
-        return write(input, masked_scale, mask, scale)
-    return masked_scale(input, mask, scale)
+        return write(input, masked_scale, mask, scale_of_kept(p))
+    return masked_scale(input, mask, scale_of_kept(p))
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -87,15 +91,23 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 # ------------------------------------------------------------------------------------------
 
 
+def _channels(name: str, input: Tensor, batched: bool = True) -> tuple:
+    """The shape of a mask with one number for each channel of (N, C, …): (N, C, 1, …).
+
+    Not batched, for each channel of (C, …): (C, 1, …).
+    """
+    shape = unwrap(input).shape
+    if len(shape) < 2:
+        raise ShapeError(f"{name}: got shape {shape}, expected at least 2 dimensions, (N, C, …)")
+    lead = shape[:2] if batched else shape[:1]
+    return lead + (1,) * (len(shape) - len(lead))
+
+
 def _channel_dropout(
     name: str, input: Tensor, p: float, training: bool, inplace: bool, batched: bool
 ) -> Tensor:
     """Dropout of whole channels of (N, C, …), or of (C, …) if not batched."""
-    shape = unwrap(input).shape
-    if len(shape) < 2:
-        raise ShapeError(f"{name}: got shape {shape}, expected at least 2 dimensions")
-    lead = shape[:2] if batched else shape[:1]
-    return _dropout(name, input, p, training, inplace, lead + (1,) * (len(shape) - len(lead)))
+    return _dropout(name, input, p, training, inplace, _channels(name, input, batched))
 
 
 def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
@@ -146,30 +158,27 @@ def dropout3d(
 # For self-normalising networks
 # ------------------------------------------------------------------------------------------
 
-SELU_FLOOR = 1.7580993408473766  # −(the least value of selu)
+SELU_FLOOR = SELU_ALPHA * SELU_SCALE  # −(the least value of selu)
 
 
 def alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """Set elements to the least value of selu with probability p; mean 0 and variance 1 stay."""
-    array = unwrap(input)
-    return _alpha_dropout("alpha_dropout", input, p, training, inplace, array.shape)
+    return _alpha_dropout("alpha_dropout", input, p, training, inplace, unwrap(input).shape)
 
 
 def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """`alpha_dropout` of whole channels of (N, C, …)."""
-    shape = unwrap(input).shape
-    if len(shape) < 2:
-        raise ShapeError(f"feature_alpha_dropout: got shape {shape}, expected (N, C, …)")
-    lead = shape[:2] + (1,) * (len(shape) - 2)
-    return _alpha_dropout("feature_alpha_dropout", input, p, training, inplace, lead)
+    name = "feature_alpha_dropout"
+    return _alpha_dropout(name, input, p, training, inplace, _channels(name, input))
 
 
 def _alpha_dropout(name: str, input: Tensor, p: float, training: bool, inplace: bool,
                    mask_shape: tuple) -> Tensor:  # fmt: skip
+    """Alpha dropout with one random number for each element of mask_shape."""
     check_probability(name, p)
     if not training or p == 0:
         return input
@@ -186,12 +195,6 @@ def _alpha_dropout(name: str, input: Tensor, p: float, training: bool, inplace: 
 
 
 __all__ = [
-    "alpha_dropout",
-    "dropout",
-    "dropout1d",
-    "dropout2d",
-    "dropout3d",
-    "feature_alpha_dropout",
-    "feature_dropout",
-    "masked_scale",
-]
+    "alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout",
+    "feature_dropout", "masked_scale",
+]  # fmt: skip

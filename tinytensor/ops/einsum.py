@@ -16,7 +16,7 @@ from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap
 from ..backend import Array, is_array
 from ..errors import ShapeError
-from .dims import normalize_dim
+from .dims import distinct_dims
 from .linalg import check_operands
 from .part import diagonal
 from .promote import cast, promote
@@ -29,7 +29,7 @@ Labels = tuple  # one label (a letter or a number) for each dimension
 
 
 class Einsum(Op):
-    """y = Σ a·b over the labels that y lacks;  da = Σ g·b, db = Σ a·g, again by labels
+    """y = Σ a·b over the labels that y lacks;  da = Σ g·b, db = Σ a·g, by their labels
 
     No operand has a label twice, each label of y is in a or b, and each label that y lacks is in
     both.
@@ -198,7 +198,7 @@ def _parse(equation: str, operands: Sequence) -> tuple[list[Labels], Labels]:
     inputs = []
     sizes: dict[Any, int] = {}
     for number, (text, operand) in enumerate(zip(texts, operands, strict=True)):
-        if not (isinstance(operand, Variable) or is_array(operand)):
+        if not is_array(unwrap(operand)):
             raise TypeError(f"einsum: got {type(operand).__name__}, expected a tensor")
         labels = _labels(equation, text, operand.ndim, number)
         own: dict[Any, int] = {}
@@ -312,7 +312,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     return cast(y, unwrap(a).dtype)  # summed integers are int64
 
 
-def _contracted(dims: Any, rank_a: int, rank_b: int) -> tuple[list[int], list[int]]:
+def _contracted(dims: Any, rank_a: int, rank_b: int) -> tuple[Sequence[int], Sequence[int]]:
     """The dimensions of each operand that are summed over."""
     if isinstance(dims, Variable):
         dims = dims.array.tolist()
@@ -322,7 +322,7 @@ def _contracted(dims: Any, rank_a: int, rank_b: int) -> tuple[list[int], list[in
                 f"tensordot: got dims={dims}, expected 0 to {min(rank_a, rank_b)} for operands of "
                 f"{rank_a} and {rank_b} dimensions"
             )
-        return list(range(rank_a - dims, rank_a)), list(range(dims))
+        return range(rank_a - dims, rank_a), range(dims)
     first, second = dims
     if not isinstance(first, (list, tuple)) or not isinstance(second, (list, tuple)):
         raise TypeError(f"tensordot: got dims={dims!r}, expected an int or two lists of ints")
@@ -330,10 +330,8 @@ def _contracted(dims: Any, rank_a: int, rank_b: int) -> tuple[list[int], list[in
         raise RuntimeError(
             f"tensordot: both lists of dims should have the same length, got {first} and {second}"
         )
-    dims_a = [normalize_dim("tensordot", d, rank_a) for d in first]
-    dims_b = [normalize_dim("tensordot", d, rank_b) for d in second]
-    if len(set(dims_a)) < len(dims_a) or len(set(dims_b)) < len(dims_b):
-        raise RuntimeError(f"tensordot: a dim appears multiple times in {first} or {second}")
+    dims_a = distinct_dims("tensordot", tuple(first), rank_a)
+    dims_b = distinct_dims("tensordot", tuple(second), rank_b)
     return dims_a, dims_b
 
 

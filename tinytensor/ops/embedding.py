@@ -1,4 +1,4 @@
-"""Looking up rows of a table by number."""
+"""Looking up rows of a table by number; a row's gradient is the sum over its places."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..errors import ShapeError
 from .accumulate import add_rows
+from .parse_index import outside
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -32,24 +33,26 @@ class Embedding(Op):
         return weight[index]
 
     def backward(self, g: Any) -> Any:
-        index, factor = (unwrap(constant) for constant in self.saved)
+        index, factor = self.saved
         if factor is not None:
             g = g * factor
         return AddRows.apply(g, index, self.rows)
 
 
 class AddRows(Op):
-    """y[i] = Σ x over the places where index is i;  dx = g[index]. Embedding, transposed."""
+    """y[i] = Σ x over the places where index is i;  dx = g[index]
+
+    Embedding, transposed.
+    """
 
     saves = ("index",)
 
     def forward(self, x: Array, index: Array, rows: int) -> Array:
         library = xp(x)
-        # (…, D) → (M, D), and index (…) → (M)
-        x, index = x.reshape(-1, x.shape[-1]) if x.size else x, index.reshape(-1)
         y = library.zeros((rows, x.shape[-1]), dtype=x.dtype)
         if not x.size:
             return y
+        x, index = x.reshape(-1, x.shape[-1]), index.reshape(-1)  # (…, D) → (M, D), (…) → (M)
         if rows <= SMALL_TABLE:
             one_hot = (library.arange(rows)[:, None] == index).astype(x.dtype)  # (rows, M)
             return library.matmul(one_hot, x, out=y)
@@ -57,7 +60,7 @@ class AddRows(Op):
         return y
 
     def backward(self, g: Any) -> Any:
-        (index,) = (unwrap(constant) for constant in self.saved)
+        (index,) = self.saved
         return Embedding.apply(g, index, None)
 
 
@@ -85,22 +88,16 @@ def embedding(
     if table.ndim != 2:
         raise ShapeError(f"embedding: 'weight' must be 2-D, (rows, width), got shape {table.shape}")
     rows = table.shape[0]
-    _check_range(index, rows)
+    wrong = outside(index, 0, rows)
+    if wrong is not None:
+        raise IndexError(
+            f"embedding: index {wrong} is out of range for a table of {rows} rows, expected 0 to "
+            f"{rows - 1}"
+        )
     padding_idx = _padding_row(padding_idx, rows)
     if max_norm is not None:
         _renormalize(weight, index, max_norm, norm_type)
     return Embedding.apply(weight, input, _factor(table, index, padding_idx, scale_grad_by_freq))
-
-
-def _check_range(index: Array, rows: int) -> None:
-    if not index.size:
-        return
-    low, high = int(index.min()), int(index.max())
-    if low < 0 or high >= rows:
-        raise IndexError(
-            f"embedding: index {low if low < 0 else high} is out of range for a table of {rows} "
-            f"rows, expected 0 to {rows - 1}"
-        )
 
 
 def _padding_row(padding_idx: int | None, rows: int) -> int | None:

@@ -15,9 +15,10 @@ from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..errors import ShapeError
 from .accumulate import add_rows
-from .broadcast import broadcast_to
+from .broadcast import atleast_1d, broadcast_to, common_shape
 from .dims import accepts_axis, normalize_dim
 from .index import Index
+from .parse_index import outside, slices_at
 from .promote import cast
 
 if TYPE_CHECKING:
@@ -44,10 +45,10 @@ def as_vector(name: str, index: Any) -> Any:
     index = as_index(name, index)
     if index.ndim > 1:
         raise IndexError(f"{name}: got index of shape {tuple(index.shape)}, expected one dimension")
-    return index if index.ndim else index.reshape((1,))
+    return atleast_1d(index)
 
 
-def check_range(
+def check_index_range(
     name: str, index: Any, dim: int, size: int, error: type = IndexError, negative: bool = False
 ) -> None:
     """Refuse an index outside 0 … size − 1 (−size … size − 1 if negative ones count from the end).
@@ -56,15 +57,14 @@ def check_range(
     as PyTorch leaves it to the kernel.
     """
     array = unwrap(index)
-    if xp(array) is not np or not array.size:
+    if xp(array) is not np:
         return
-    low, high = array.min(), array.max()
-    if low < (-size if negative else 0) or high >= size:
-        wrong = high if high >= size else low
+    wrong = outside(array, -size if negative else 0, size)
+    if wrong is not None:
         raise error(f"{name}: index {wrong} is out of range for dimension {dim} of size {size}")
 
 
-def check_fits(name: str, index: Any, dim: int, shape: tuple, what: str) -> None:
+def check_index_shape(name: str, index: Any, dim: int, shape: tuple, what: str) -> None:
     """Refuse an index that is larger than a tensor of `shape`, dim aside (dim < 0: in any)."""
     sizes = tuple(index.shape)
     if len(sizes) != len(shape):
@@ -118,8 +118,10 @@ class Gather(Op):
 
 
 class Ungather(Op):
-    """y = zeros of a given shape, y[i, index[i, j]] += x[i, j] (along dim 1);  dx = gather of g.
-    Gather, transposed."""
+    """y = zeros of a given shape, y[i, index[i, j]] += x[i, j] (along dim 1);  dx = gather of g
+
+    Gather, transposed.
+    """
 
     saves = ("index",)
 
@@ -144,14 +146,11 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     dim = normalize_dim("gather", dim, input.ndim)
     index = as_index("gather", index)
     shape = tuple(index.shape)
-    if not input.ndim:
-        input = input.reshape((1,))
+    input, index = atleast_1d(input), atleast_1d(index)
     if not math.prod(shape):
         return input.reshape(-1)[:0].reshape(shape)
-    if not index.ndim:
-        index = index.reshape((1,))
-    check_fits("gather", index, dim, input.shape, "input")
-    check_range("gather", index, dim, input.shape[dim], RuntimeError)
+    check_index_shape("gather", index, dim, input.shape, "input")
+    check_index_range("gather", index, dim, input.shape[dim], RuntimeError)
     y = Gather.apply(input, dim, index)
     return y if shape else y.reshape(())
 
@@ -172,13 +171,13 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
             f"{tuple(input.shape)} must have the same number of dimensions"
         )
     size = input.shape[dim] if input.ndim else 1
-    check_range("take_along_dim", indices, dim, size, negative=True)
+    check_index_range("take_along_dim", indices, dim, size, negative=True)
     mine, others = list(input.shape), list(indices.shape)
     if mine:
         mine[dim] = others[dim] = 1
-    common = list(np.broadcast_shapes(tuple(mine), tuple(others)))
+    common = common_shape("take_along_dim", (mine, others))
     if mine:
-        mine, others = common[:], common[:]
+        mine, others = list(common), list(common)
         mine[dim], others[dim] = size, indices.shape[dim]
     index = unwrap(broadcast_to(indices, tuple(others)))
     index = xp(index).where(index < 0, index + size, index)
@@ -192,8 +191,8 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     index = as_vector("index_select", index)
     if not input.ndim:
         return index_select(input.reshape((1,)), 0, index).reshape(())
-    check_range("index_select", index, dim, input.shape[dim])
-    return Index.apply(input, (*(slice(None),) * dim, unwrap(index)))
+    check_index_range("index_select", index, dim, input.shape[dim])
+    return Index.apply(input, slices_at(dim, index))
 
 
 # ------------------------------------------------------------------------------------------
@@ -205,7 +204,7 @@ def take(input: Tensor, index: Tensor) -> Tensor:
     """input.reshape(-1)[index], as index's shape; a negative index counts from the end."""
     index = as_index("take", index)
     flat = input.reshape(-1)
-    check_range("take", index, 0, flat.shape[0], negative=True)
+    check_index_range("take", index, 0, flat.shape[0], negative=True)
     return Index.apply(flat, (unwrap(index),))
 
 

@@ -14,15 +14,14 @@ from ..autograd.inplace import assign
 from ..autograd.op import Op
 from ..autograd.variable import Variable, own_copy, unwrap, wrap
 from ..backend import Array, is_array, xp
+from ..dtype import fitting
 from ..errors import ShapeError
 from .accumulate import add_at_index
 from .dims import normalize_dim
-from .parse_index import ALL, dims_taken, take_apart
+from .parse_index import along, dims_taken, take_apart
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
-
-__all__ = ["select_scatter", "slice_scatter"]
 
 
 class Slice(Op):
@@ -54,7 +53,10 @@ class Index(Op):
 
 
 class Unindex(Op):
-    """y = zeros of a given shape, y[index] += x;  dx = g[index]. Indexing, transposed."""
+    """y = zeros of a given shape, y[index] += x;  dx = g[index]
+
+    Indexing, transposed.
+    """
 
     def forward(self, x: Array, shape: tuple, index: tuple) -> Array:
         self.index = index
@@ -65,7 +67,7 @@ class Unindex(Op):
         return y
 
     def backward(self, g: Any) -> Any:
-        return pick(g, self.index)
+        return read(g, self.index)
 
 
 class IndexPut(Op):
@@ -78,11 +80,11 @@ class IndexPut(Op):
         return y
 
     def backward(self, g: Any) -> Any:
-        gx = IndexPut.apply(g, 0, self.index) if self.needs(0) else None
-        return gx, pick(g, self.index) if self.needs(1) else None
+        dx = IndexPut.apply(g, 0, self.index) if self.needs(0) else None
+        return dx, read(g, self.index) if self.needs(1) else None
 
 
-def pick(x: Any, index: tuple) -> Any:
+def read(x: Any, index: tuple) -> Any:
     """x[index] for an index that `take_apart` gave, on tensors and raw arrays alike."""
     is_view = not any(is_array(entry) for entry in index)
     return (Slice if is_view else Index).apply(x, index)
@@ -146,7 +148,7 @@ def zero_(self: Tensor) -> Tensor:
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """A copy of input whose slice at `index` of dimension `dim` is src."""
     dim = normalize_dim("select_scatter", dim, input.ndim)
-    basic, _ = take_apart(input, (*(ALL,) * dim, index))
+    basic, _ = take_apart(input, along(dim, index))
     return _put("select_scatter", input, src, basic)
 
 
@@ -155,7 +157,7 @@ def slice_scatter(
 ) -> Tensor:
     """A copy of input whose slices start:end:step of dimension `dim` are src."""
     dim = normalize_dim("slice_scatter", dim, input.ndim)
-    basic, _ = take_apart(input, (*(ALL,) * dim, slice(start, end, step)))
+    basic, _ = take_apart(input, along(dim, slice(start, end, step)))
     return _put("slice_scatter", input, src, basic)
 
 
@@ -188,10 +190,10 @@ def _as_value(name: str, value: Any, target: Any, index: tuple) -> Any:
     Leading dimensions of size 1 that the place does not have are dropped.
     """
     if isinstance(value, np.generic):
-        return value.item()
+        value = value.item()
     if isinstance(value, (bool, int, float)):
-        return value
-    if not isinstance(value, Variable) and not is_array(value):
+        return fitting(name, value, target.array.dtype)
+    if not is_array(unwrap(value)):
         raise TypeError(
             f"{name}: got a value of type {type(value).__name__}, expected a number or a tensor"
         )
@@ -218,3 +220,6 @@ def index_shape(array: Array, index: tuple) -> tuple:
     """The shape of array[index]."""
     library = xp(array)
     return library.broadcast_to(library.zeros((), dtype=bool), array.shape)[index].shape
+
+
+__all__ = ["select_scatter", "slice_scatter"]

@@ -8,16 +8,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.op import Op
-from ..autograd.variable import Variable, unwrap
+from ..autograd.variable import unwrap
 from ..backend import Array, is_array, xp
 from ..dtype import promote_pair
 from ..errors import ShapeError
 from .broadcast import atleast_1d, atleast_2d, atleast_3d
-from .dims import accepts_axis, normalize_dim
+from .dims import accepts_axis, as_ints, existing_dim, normalize_dim
 from .index import Slice
-from .part import along
+from .parse_index import along
 from .promote import cast
-from .shape import as_ints, reshape
+from .shape import reshape
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Cat(Op):
-    """y = the tensors one after the other along `dim`;  each gets its stretch of g"""
+    """y = x₀, x₁, … one after the other along `dim`;  dxᵢ = the stretch of g where xᵢ is"""
 
     def forward(self, dim: int, *tensors: Array) -> Array:
         self.dim, self.sizes = dim, tuple([x.shape[dim] for x in tensors])
@@ -39,7 +39,7 @@ class Cat(Op):
 
 
 class Stack(Op):
-    """y = the tensors side by side along a new dimension;  each gets its slice of g"""
+    """y = x₀, x₁, … side by side along a new dimension;  dxᵢ = the slice of g where xᵢ is"""
 
     def forward(self, dim: int, *tensors: Array) -> Array:
         self.dim = dim
@@ -51,7 +51,7 @@ class Stack(Op):
 
 def _operands(name: str, tensors: Any) -> list:
     """The tensors to join, in their common dtype."""
-    if isinstance(tensors, Variable) or is_array(tensors) or not hasattr(tensors, "__iter__"):
+    if is_array(unwrap(tensors)) or not hasattr(tensors, "__iter__"):
         raise TypeError(
             f"{name}: got {type(tensors).__name__}, expected a tuple or list of tensors"
         )
@@ -59,7 +59,7 @@ def _operands(name: str, tensors: Any) -> list:
     if not given:
         raise ShapeError(f"{name}: got no tensors, expected at least one")
     for i, x in enumerate(given):
-        if not (isinstance(x, Variable) or is_array(x)):
+        if not is_array(unwrap(x)):
             raise TypeError(f"{name}: element {i} is a {type(x).__name__}, expected a tensor")
     dtype = functools.reduce(promote_pair, [unwrap(x).dtype for x in given])
     return [cast(x, dtype) for x in given]
@@ -192,9 +192,7 @@ class Unbind(Op):
 
 def _shape_and_dim(name: str, input: Any, dim: int) -> tuple[tuple, int]:
     shape = unwrap(input).shape
-    if not shape:
-        raise RuntimeError(f"{name}: got a 0-d tensor, expected at least one dimension")
-    return shape, normalize_dim(name, dim, len(shape))
+    return shape, existing_dim(name, dim, len(shape))
 
 
 @accepts_axis
@@ -258,24 +256,10 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
 @accepts_axis
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The slices along `dim`, which they do not have any more."""
-    shape = unwrap(input).shape
-    if not shape:
-        raise IndexError("unbind: got a 0-d tensor, expected at least one dimension")
-    return Unbind.apply(input, normalize_dim("unbind", dim, len(shape)))
+    return Unbind.apply(input, existing_dim("unbind", dim, unwrap(input).ndim, IndexError))
 
 
 __all__ = [
-    "cat",
-    "chunk",
-    "column_stack",
-    "concat",
-    "concatenate",
-    "dstack",
-    "hstack",
-    "split",
-    "split_with_sizes",
-    "stack",
-    "tensor_split",
-    "unbind",
-    "vstack",
-]
+    "cat", "chunk", "column_stack", "concat", "concatenate", "dstack", "hstack", "split",
+    "split_with_sizes", "stack", "tensor_split", "unbind", "vstack",
+]  # fmt: skip

@@ -15,8 +15,9 @@ from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array
 from ..errors import ShapeError
-from .power import sqrt
-from .reduce import mean, require_float
+from .power import rsqrt
+from .promote import require_float, require_same_dtype
+from .reduce import mean
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -33,8 +34,7 @@ def mean_square(x: Any, axes: tuple) -> Any:
 
 
 class LayerNorm(Op):
-    """y = w·n + b with n = (x − mean x)·s, s = 1 / √(var x + eps)
-
+    """y = w·n + b, n = (x − mean x)·s, s = 1 / √(var x + eps);
     dn = g·w,  dx = s·(dn − mean dn − n·mean(dn·n)),  dw = g·n,  db = g
 
     mean and var are over `axes`; w and b broadcast. `observe`, if given, is called with the two.
@@ -60,7 +60,7 @@ class LayerNorm(Op):
     def backward(self, g: Any) -> Any:
         x, weight = self.saved
         centered = x - self.recall(average, x, self.axes)
-        s = 1 / sqrt(self.recall(mean_square, centered, self.axes) + self.eps)
+        s = rsqrt(self.recall(mean_square, centered, self.axes) + self.eps)
         n = centered * s
         dx = None
         if self.needs(0):
@@ -70,12 +70,14 @@ class LayerNorm(Op):
 
 
 class GroupNorm(LayerNorm):
-    """As LayerNorm, over the channels of one group and their positions."""
+    """y = w·n + b, n = (x − mean x)·s;  dx, dw, db = as in LayerNorm
+
+    Mean and variance are over the channels of one group and their positions.
+    """
 
 
 class RmsNorm(Op):
-    """y = w·n with n = x·s, s = 1 / √(mean x² + eps)
-
+    """y = w·n, n = x·s, s = 1 / √(mean x² + eps);
     dn = g·w,  dx = s·(dn − n·mean(dn·n)),  dw = g·n
     """
 
@@ -90,7 +92,7 @@ class RmsNorm(Op):
 
     def backward(self, g: Any) -> Any:
         x, weight = self.saved
-        s = 1 / sqrt(self.recall(mean_square, x, self.axes) + self.eps)
+        s = rsqrt(self.recall(mean_square, x, self.axes) + self.eps)
         n = x * s
         dn = g if weight is None else g * weight
         dx = s * (dn - n * average(dn * n, self.axes)) if self.needs(0) else None
@@ -113,11 +115,7 @@ def check_parameter(
         raise ShapeError(
             f"{name}: {what} has shape {found}, expected {shape}, {of} of x {tuple(input.shape)}"
         )
-    dtype, expected = unwrap(parameter).dtype, unwrap(input).dtype
-    if dtype != expected:
-        raise RuntimeError(
-            f"{name}: {what} is {dtype}, expected {expected}, the dtype of x; convert one of them"
-        )
+    require_same_dtype(name, what, parameter, input)
 
 
 def _normalized_axes(name: str, input: Any, normalized_shape: Any) -> tuple[tuple, tuple, str]:

@@ -96,22 +96,6 @@ def _vector_gradients(g: Any, a: Any, b: Any, shape_a: tuple, shape_b: tuple) ->
     return da, db
 
 
-class Cross(Op):
-    """y = a × b;  da = b × g, db = g × a"""
-
-    saves = {"a": "b", "b": "a"}
-
-    def forward(self, a: Array, b: Array, dim: int) -> Array:
-        self.dim = dim
-        return xp(a).cross(a, b, axis=dim)
-
-    def backward(self, g: Any) -> Any:
-        a, b = self.saved
-        da = None if b is None else Cross.apply(b, g, self.dim)
-        db = None if a is None else Cross.apply(g, a, self.dim)
-        return da, db
-
-
 # ------------------------------------------------------------------------------------------
 # Checks
 # ------------------------------------------------------------------------------------------
@@ -243,9 +227,6 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     return mul(input.reshape((a.size, 1)), vec2.reshape((1, b.size)))
 
 
-ger = outer
-
-
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """Kronecker product: each element of input, times all of other, laid out as blocks."""
     a, b = tuple(input.shape), tuple(other.shape)
@@ -255,6 +236,27 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     spread_a = input.reshape(tuple(n for size in a for n in (size, 1)))
     spread_b = other.reshape(tuple(n for size in b for n in (1, size)))
     return mul(spread_a, spread_b).reshape(tuple(n * m for n, m in zip(a, b, strict=True)))
+
+
+# ------------------------------------------------------------------------------------------
+# The vector product
+# ------------------------------------------------------------------------------------------
+
+
+class Cross(Op):
+    """y = a × b;  da = b × g, db = g × a"""
+
+    saves = {"a": "b", "b": "a"}
+
+    def forward(self, a: Array, b: Array, dim: int) -> Array:
+        self.dim = dim
+        return xp(a).cross(a, b, axis=dim)
+
+    def backward(self, g: Any) -> Any:
+        a, b = self.saved
+        da = None if b is None else Cross.apply(b, g, self.dim)
+        db = None if a is None else Cross.apply(g, a, self.dim)
+        return da, db
 
 
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
@@ -277,16 +279,6 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     return Cross.apply(*promote(input, other), dim)
 
 
-__all__ = [
-    "bmm",
-    "cross",
-    "dot",
-    "ger",
-    "inner",
-    "kron",
-    "matmul",
-    "mm",
-    "mv",
-    "outer",
-    "vdot",
-]
+ger = outer
+
+__all__ = ["bmm", "cross", "dot", "ger", "inner", "kron", "matmul", "mm", "mv", "outer", "vdot"]

@@ -9,6 +9,7 @@ from ..autograd.variable import unwrap
 from ..backend import Array
 from ..errors import ShapeError
 from .arithmetic import add
+from .broadcast import expands_to
 from .einsum import einsum
 from .linalg import check_operands, check_ranks, matmul, product, product_gradients, rows
 
@@ -25,9 +26,7 @@ class Linear(Op):
     saves = {"x": "weight", "weight": "x"}
 
     def forward(self, x: Array, weight: Array, bias: Array | None) -> Array:
-        y = rows(x) @ weight.T  # (…, in) → (N, in), times (in, out)
-        if x.ndim != 2:
-            y = y.reshape(x.shape[:-1] + weight.shape[:1])  # (N, out) → (…, out)
+        y = product(x, weight.T)  # (…, in) times (in, out) → (…, out)
         if bias is not None:
             y += bias
         self.shape = x.shape
@@ -130,17 +129,16 @@ class Addmm(Op):
 
 
 class Addmv(Addmm):
-    """y = β·x + α·(a·b), b a vector"""
+    """y = β·x + α·(a·b), b a vector;  dx, da, db = as in Addmm"""
 
 
 class Baddbmm(Addmm):
-    """y = β·x + α·(a·b), batches of matrices"""
+    """y = β·x + α·(a·b), batches of matrices;  dx, da, db = as in Addmm"""
 
 
 def check_expands(name: str, what: str, shape: tuple, target: tuple) -> None:
     """Refuse a shape that does not broadcast to exactly `target`."""
-    pairs = zip(reversed(shape), reversed(target), strict=False)
-    if len(shape) > len(target) or any(n not in (1, m) for n, m in pairs):
+    if not expands_to(shape, target):
         raise ShapeError(f"{name}: {what} has shape {shape}, which does not expand to {target}")
 
 
@@ -201,12 +199,4 @@ def addbmm(
     return Addmm.apply(input, wide, batch2.reshape((b * k, n)), beta, alpha)
 
 
-__all__ = [
-    "addbmm",
-    "addmm",
-    "addmv",
-    "addr",
-    "baddbmm",
-    "bilinear",
-    "linear",
-]
+__all__ = ["addbmm", "addmm", "addmv", "addr", "baddbmm", "bilinear", "linear"]

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
-from .activation import softplus
+from .activation import logsigmoid
 from .arithmetic import abs
 from .clamp import clamp, clamp_min
 from .pointwise import log, log1p, sigmoid
-from .promote import promote
-from .reduce import require_float
+from .promote import promote, require_float
 from .reduction import (
     reduce_loss,
     reduction_of,
@@ -45,8 +44,7 @@ class SquaredError(Op):
 
 
 class HuberError(Op):
-    """y = scale·½d² where |d| = |x − t| < delta, else scale·delta·(|d| − ½·delta)
-
+    """y = scale·½d² where |d| = |x − t| < delta, else scale·delta·(|d| − ½·delta);
     dx = g·scale·(d clamped to ±delta), dt = −dx
     """
 
@@ -157,8 +155,7 @@ def huber_loss(
 
 
 class BinaryCrossEntropy(Op):
-    """y = −t·log x − (1 − t)·log(1 − x), logarithms not below −100
-
+    """y = −t·log x − (1 − t)·log(1 − x), logarithms not below −100;
     dx = g·(x − t) / (x·(1 − x)), the divisor not below 1e-12;  dt = g·(log(1 − x) − log x)
     """
 
@@ -178,9 +175,8 @@ class BinaryCrossEntropy(Op):
 
 
 class BinaryCrossEntropyWithLogits(Op):
-    """y = (1 − t)·x + k·s, with s = log(1 + exp −x) and k = 1 + (p − 1)·t
-
-    dx = g·(1 − t − k·sigmoid(−x)),  dt = g·((p − 1)·s − x),  dp = g·t·s
+    """y = (1 − t)·x + k·s, s = −log σ(x), k = 1 + (p − 1)·t;
+    dx = g·(1 − t − k·σ(−x)),  dt = g·((p − 1)·s − x),  dp = g·t·s
 
     p, or None for 1, is the weight of "yes".
     """
@@ -188,10 +184,7 @@ class BinaryCrossEntropyWithLogits(Op):
     saves = ("x", "t", "p")
 
     def forward(self, x: Array, t: Array, p: Array | None) -> Array:
-        library = xp(x)
-        # s = log1p(exp(−|x|)) + max(−x, 0) does not overflow
-        s = library.log1p(library.exp(-library.abs(x)))
-        s += library.maximum(-x, 0)
+        s = -logsigmoid(x)
         if p is not None:
             s = s * (1 + (p - 1) * t)
         return (1 - t) * x + s
@@ -202,9 +195,9 @@ class BinaryCrossEntropyWithLogits(Op):
         dx = g * (1 - t - (no if p is None else (1 + (p - 1) * t) * no))
         dt = dp = None
         if self.needs(1):
-            dt = -g * x if p is None else g * ((p - 1) * softplus(-x) - x)
+            dt = -g * x if p is None else -g * ((p - 1) * logsigmoid(x) + x)
         if self.needs(2):
-            dp = g * t * softplus(-x)
+            dp = -g * t * logsigmoid(x)
         return dx, dt, dp
 
 
@@ -255,10 +248,6 @@ def binary_cross_entropy_with_logits(
 
 
 __all__ = [
-    "binary_cross_entropy",
-    "binary_cross_entropy_with_logits",
-    "huber_loss",
-    "l1_loss",
-    "mse_loss",
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "huber_loss", "l1_loss", "mse_loss",
     "smooth_l1_loss",
-]
+]  # fmt: skip

@@ -11,8 +11,9 @@ from ..errors import ShapeError
 from .activation import logsigmoid, softplus
 from .clamp import clamp_min, minimum, where
 from .distance import pairwise_distance
+from .parse_index import outside
 from .power import sqrt
-from .reduce import require_float
+from .promote import require_float
 from .reduction import reduce_loss, reduction_of
 
 if TYPE_CHECKING:
@@ -202,8 +203,9 @@ def multi_margin_loss(
     classes = input.shape[-1]
     chosen = unwrap(target).reshape(-1)
     library = xp(chosen)
-    if chosen.size and (int(chosen.min()) < 0 or int(chosen.max()) >= classes):
-        raise RuntimeError(f"{name}: a target is out of range, expected 0 to {classes - 1}")
+    wrong = outside(chosen, 0, classes)
+    if wrong is not None:
+        raise RuntimeError(f"{name}: target {wrong} is out of range, expected 0 to {classes - 1}")
     scores = input.reshape((-1, classes))  # (C) → (1, C)
     own = scores[library.arange(chosen.size), chosen].reshape((-1, 1))
     loss = clamp_min(margin - own + scores, 0)
@@ -217,12 +219,7 @@ def multi_margin_loss(
 
 
 __all__ = [
-    "cosine_embedding_loss",
-    "hinge_embedding_loss",
-    "margin_ranking_loss",
-    "multi_margin_loss",
-    "multilabel_soft_margin_loss",
-    "soft_margin_loss",
-    "triplet_margin_loss",
+    "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss",
+    "multilabel_soft_margin_loss", "soft_margin_loss", "triplet_margin_loss",
     "triplet_margin_with_distance_loss",
-]
+]  # fmt: skip

@@ -9,9 +9,11 @@ import numpy as np
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
+from ..dtype import fitting
 from ..errors import ShapeError
-from .broadcast import broadcast_to
+from .broadcast import atleast_1d, broadcast_to, common_shape
 from .index import Index, IndexPut
+from .promote import require_same_dtype
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -28,26 +30,24 @@ class MaskedFill(Op):
 
     def backward(self, g: Any) -> Any:
         (mask,) = self.saved
-        gx = MaskedFill.apply(g, mask, 0) if self.needs(0) else None
-        gvalue = MaskedFill.apply(g, ~mask, 0) if self.needs(2) else None
-        return gx, None, gvalue
+        dx = MaskedFill.apply(g, mask, 0) if self.needs(0) else None
+        dvalue = MaskedFill.apply(g, ~mask, 0) if self.needs(2) else None
+        return dx, None, dvalue
 
 
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """`value` (a number or a 0-d tensor) where mask is True, input elsewhere; broadcast."""
     broadcast_with_mask("masked_fill", input, mask)
     check_0d("masked_fill", value)
+    if isinstance(value, (int, float)):
+        value = fitting("masked_fill", value, unwrap(input).dtype)
     return MaskedFill.apply(input, mask, value)
 
 
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """The elements of source, one after the other, where mask is True; input elsewhere."""
     input, array = broadcast_with_mask("masked_scatter", input, mask)
-    if unwrap(source).dtype != unwrap(input).dtype:
-        raise RuntimeError(
-            f"masked_scatter: source has dtype {unwrap(source).dtype}, expected "
-            f"{unwrap(input).dtype}, as input"
-        )
+    require_same_dtype("masked_scatter", "source", source, input)
     needed, found = int(array.sum()), unwrap(source).size
     if found < needed:
         raise ShapeError(
@@ -60,9 +60,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where `mask` is True, in one dimension; mask and input are broadcast."""
     input, array = broadcast_with_mask("masked_select", input, mask)
-    if not array.ndim:
-        input, array = input.reshape((1,)), array.reshape(1)
-    return Index.apply(input, (array,))
+    return Index.apply(atleast_1d(input), (atleast_1d(array),))
 
 
 def broadcast_with_mask(name: str, input: Any, mask: Any) -> tuple[Any, Array]:
@@ -74,19 +72,23 @@ def broadcast_with_mask(name: str, input: Any, mask: Any) -> tuple[Any, Array]:
     shape = tuple(input.shape)
     if array.shape == shape:
         return input, array
-    try:
-        common = np.broadcast_shapes(shape, array.shape)
-    except ValueError:
-        raise ShapeError(
-            f"{name}: mask has shape {array.shape}, which does not broadcast with input {shape}"
-        ) from None
+    common = common_shape(name, (shape, array.shape))
     if common != shape:
         input = broadcast_to(input, common)
     return input, xp(array).broadcast_to(array, common)
 
 
+def check_0d(name: str, value: Any) -> None:
+    if getattr(value, "ndim", 0):
+        raise RuntimeError(
+            f"{name}: value has shape {tuple(value.shape)}, expected a number or a 0-d tensor"
+        )
+    if isinstance(value, (str, list, tuple)) or value is None:
+        raise TypeError(f"{name}: got value of type {type(value).__name__}, expected a number")
+
+
 class Nonzero(Op):
-    """The positions where x is not zero, (N, x.ndim), or one array for each dimension."""
+    """y = the positions where x ≠ 0, (N, x.ndim) or an array for each dimension;  no gradient"""
 
     differentiable = False
 
@@ -107,15 +109,6 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 def argwhere(input: Tensor) -> Tensor:
     """The positions of the elements that are not zero: (N, input.ndim) int64."""
     return Nonzero.apply(input, False)
-
-
-def check_0d(name: str, value: Any) -> None:
-    if getattr(value, "ndim", 0):
-        raise RuntimeError(
-            f"{name}: value has shape {tuple(value.shape)}, expected a number or a 0-d tensor"
-        )
-    if isinstance(value, (str, list, tuple)) or value is None:
-        raise TypeError(f"{name}: got value of type {type(value).__name__}, expected a number")
 
 
 __all__ = ["argwhere", "masked_fill", "masked_scatter", "masked_select", "nonzero"]

@@ -1,4 +1,7 @@
-"""Triangles and diagonals of matrices."""
+"""Triangles and diagonals of matrices: taken out, put in, or put together.
+
+`diagonal` itself, which is a view, is in part.py.
+"""
 
 from __future__ import annotations
 
@@ -143,6 +146,14 @@ def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     return diag_embed(input.reshape(-1), offset)
 
 
+def fill_diagonal_(input: Tensor, fill_value: float) -> Tensor:
+    """Write one number into the main diagonal of a matrix."""
+    if input.ndim != 2:
+        raise ShapeError(f"fill_diagonal_: got shape {tuple(input.shape)}, expected a matrix")
+    diagonal_of(input).fill_(fill_value)
+    return input
+
+
 def diagonal_scatter(
     input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> Tensor:
@@ -185,14 +196,6 @@ def block_diag(*tensors: Tensor) -> Tensor:
 
 
 __all__ = [
-    "block_diag",
-    "diag",
-    "diag_embed",
-    "diagflat",
-    "diagonal_scatter",
-    "trace",
-    "tril",
-    "tril_indices",
-    "triu",
-    "triu_indices",
-]
+    "block_diag", "diag", "diag_embed", "diagflat", "diagonal_scatter", "trace", "tril",
+    "tril_indices", "triu", "triu_indices",
+]  # fmt: skip

@@ -1,20 +1,31 @@
-"""The largest, the smallest and the middle element, and where they are."""
+"""The largest, the smallest and the middle element, and where they are.
+
+The gradient goes to the element that was found. Where several are equal, they share it evenly, but
+with indices along a dim (`max(x, dim)`) it goes to the one that the index names, as in PyTorch.
+"""
 
 from __future__ import annotations
 
 import math
 from typing import TYPE_CHECKING, Any
 
-from .. import ops
 from ..autograd.op import Op
-from ..autograd.variable import Variable, unwrap
+from ..autograd.variable import unwrap
 from ..backend import Array, is_array, xp
 from . import return_types
-from .dims import accepts_axis, at_least_1d, keep_dims, normalize_dim, normalize_dims
+from .broadcast import atleast_1d
+from .clamp import maximum, minimum
+from .dims import accepts_axis, keep_dims, normalize_dim, normalize_dims
 from .gather import gather
+from .promote import require_numbers
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
+
+
+# ------------------------------------------------------------------------------------------
+# Values over dims
+# ------------------------------------------------------------------------------------------
 
 
 class Amax(Op):
@@ -45,100 +56,11 @@ class Amin(Op):
         return split_evenly(g, x == y.reshape(keep_dims(x.shape, self.dims)), self.dims)
 
 
-class Max(Op):
-    """y = max of all x;  dx = g, split evenly among the elements that equal y, NaN equal to NaN"""
-
-    saves = ("x", "out")
-
-    def forward(self, x: Array) -> Array:
-        return x.max()
-
-    def backward(self, g: Any) -> Any:
-        return split_evenly(g, same(*self.saved), None)
-
-
-class Min(Op):
-    """y = min of all x;  dx = g, split evenly among the elements that equal y, NaN equal to NaN"""
-
-    saves = ("x", "out")
-
-    def forward(self, x: Array) -> Array:
-        return x.min()
-
-    def backward(self, g: Any) -> Any:
-        return split_evenly(g, same(*self.saved), None)
-
-
-class Median(Op):
-    """y = the lower middle one of all x;  dx = g, split evenly among the elements that equal y"""
-
-    saves = ("x", "out")
-
-    def forward(self, x: Array, ignore_nan: bool) -> Array:
-        if not x.size:
-            return xp(x).full((), math.nan, dtype=x.dtype)
-        line = x.reshape(-1)
-        return line[middle(line, 0, ignore_nan)].reshape(())
-
-    def backward(self, g: Any) -> Any:
-        return split_evenly(g, same(*self.saved), None)
-
-
 def split_evenly(g: Any, chosen: Any, dims: tuple | None) -> Any:
     """A reduction's gradient, in equal parts to the chosen elements of each slice."""
     if dims is not None:
         g = g.reshape(keep_dims(chosen.shape, dims))
     return g / chosen.sum(axis=dims, keepdims=True) * chosen
-
-
-def same(x: Any, y: Any) -> Any:
-    """Where x is y, or both are NaN."""
-    return (x == y) | ((x != x) & (y != y))
-
-
-class Argmax(Op):
-    """Where the largest element is: the first of equal ones; NaN counts as the largest."""
-
-    differentiable = False
-
-    def forward(self, x: Array, dim: int | None, keepdim: bool) -> Array:
-        return x.argmax(axis=dim, keepdims=keepdim)
-
-
-class Argmin(Op):
-    """Where the smallest element is: the first of equal ones; NaN counts as the smallest."""
-
-    differentiable = False
-
-    def forward(self, x: Array, dim: int | None, keepdim: bool) -> Array:
-        return x.argmin(axis=dim, keepdims=keepdim)
-
-
-class Argmedian(Op):
-    """Where the lower middle element is, or the first NaN if there is one and it counts."""
-
-    differentiable = False
-
-    def forward(self, x: Array, dim: int, ignore_nan: bool) -> Array:
-        return middle(x, dim, ignore_nan)
-
-
-def middle(x: Array, dim: int, ignore_nan: bool) -> Array:
-    """Indices of the medians of a raw array along `dim`, which is kept with length 1."""
-    lib = xp(x)
-    order = lib.argsort(x, axis=dim, kind="stable")  # NaN comes last
-    length = x.shape[dim]
-    missing = (x != x).sum(axis=dim, keepdims=True)
-    if ignore_nan:
-        place = lib.maximum(length - missing - 1, 0) // 2
-    else:
-        place = lib.where(missing > 0, length - missing, (length - 1) // 2)
-    return lib.take_along_axis(order, place, axis=dim)
-
-
-# ------------------------------------------------------------------------------------------
-# Values over dims
-# ------------------------------------------------------------------------------------------
 
 
 def check_not_empty(name: str, input: Any, dims: tuple[int, ...] | None) -> None:
@@ -186,13 +108,60 @@ def aminmax(
 
 
 # ------------------------------------------------------------------------------------------
-# Values and indices along one dim
+# Of all elements, or with indices along one dim
 # ------------------------------------------------------------------------------------------
+
+
+class Max(Op):
+    """y = max of all x;  dx = g, split evenly among the elements that equal y, NaN equal to NaN"""
+
+    saves = ("x", "out")
+
+    def forward(self, x: Array) -> Array:
+        return x.max()
+
+    def backward(self, g: Any) -> Any:
+        return split_evenly(g, same(*self.saved), None)
+
+
+class Min(Op):
+    """y = min of all x;  dx = g, split evenly among the elements that equal y, NaN equal to NaN"""
+
+    saves = ("x", "out")
+
+    def forward(self, x: Array) -> Array:
+        return x.min()
+
+    def backward(self, g: Any) -> Any:
+        return split_evenly(g, same(*self.saved), None)
+
+
+def same(x: Any, y: Any) -> Any:
+    """Where x is y, or both are NaN."""
+    return (x == y) | ((x != x) & (y != y))
+
+
+class Argmax(Op):
+    """y = the place of the largest x, the first of equals, or of the first NaN;  no gradient"""
+
+    differentiable = False
+
+    def forward(self, x: Array, dim: int | None, keepdim: bool) -> Array:
+        return x.argmax(axis=dim, keepdims=keepdim)
+
+
+class Argmin(Op):
+    """y = the place of the smallest x, the first of equals, or of the first NaN;  no gradient"""
+
+    differentiable = False
+
+    def forward(self, x: Array, dim: int | None, keepdim: bool) -> Array:
+        return x.argmin(axis=dim, keepdims=keepdim)
 
 
 def pick(input: Any, dim: int, indices: Any, keepdim: bool) -> tuple[Any, Any]:
     """(values, indices) for indices whose `dim` has length 1; gradients go where they point."""
-    values = gather(at_least_1d(input), dim, indices)
+    values = gather(atleast_1d(input), dim, indices)
     if keepdim and input.ndim:
         return values, indices
     shape = input.shape[:dim] + input.shape[dim + 1 :]
@@ -214,15 +183,15 @@ def max(
     max(x, dim): (values, indices) along dim, the first of equal ones.
     max(x, other): the larger of each two elements, as `maximum`.
     """
-    if isinstance(dim, Variable) or is_array(dim):
+    if is_array(unwrap(dim)):
         other = dim
     if other is not None:
-        return ops.maximum(input, other)
+        return maximum(input, other)
     if dim is None:
         check_not_empty("max", input, None)
         return Max.apply(input)
     dim = _along("max", input, dim)
-    indices = Argmax.apply(at_least_1d(input), dim, True)
+    indices = Argmax.apply(atleast_1d(input), dim, True)
     return return_types.max(*pick(input, dim, indices, keepdim))
 
 
@@ -234,22 +203,21 @@ def min(
     min(x, dim): (values, indices) along dim, the first of equal ones.
     min(x, other): the smaller of each two elements, as `minimum`.
     """
-    if isinstance(dim, Variable) or is_array(dim):
+    if is_array(unwrap(dim)):
         other = dim
     if other is not None:
-        return ops.minimum(input, other)
+        return minimum(input, other)
     if dim is None:
         check_not_empty("min", input, None)
         return Min.apply(input)
     dim = _along("min", input, dim)
-    indices = Argmin.apply(at_least_1d(input), dim, True)
+    indices = Argmin.apply(atleast_1d(input), dim, True)
     return return_types.min(*pick(input, dim, indices, keepdim))
 
 
 def _where_is(name: str, op: Any, input: Any, dim: Any, keepdim: bool) -> Any:
     array = unwrap(input)
-    if array.dtype.kind == "b":
-        raise RuntimeError(f"{name}: got a bool tensor, expected numbers; convert it with .int()")
+    require_numbers(name, array)
     if dim is None and not array.size:
         raise IndexError(
             f"{name}: got an empty tensor of shape {tuple(input.shape)}, expected at least one "
@@ -276,6 +244,48 @@ def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
     return _where_is("argmin", Argmin, input, dim, keepdim)
 
 
+# ------------------------------------------------------------------------------------------
+# The middle
+# ------------------------------------------------------------------------------------------
+
+
+class Median(Op):
+    """y = the lower middle one of all x;  dx = g, split evenly among the elements that equal y"""
+
+    saves = ("x", "out")
+
+    def forward(self, x: Array, ignore_nan: bool) -> Array:
+        if not x.size:
+            return xp(x).full((), math.nan, dtype=x.dtype)
+        line = x.reshape(-1)
+        return line[middle(line, 0, ignore_nan)].reshape(())
+
+    def backward(self, g: Any) -> Any:
+        return split_evenly(g, same(*self.saved), None)
+
+
+class Argmedian(Op):
+    """y = the place of the lower middle x, or of the first NaN if these count;  no gradient"""
+
+    differentiable = False
+
+    def forward(self, x: Array, dim: int, ignore_nan: bool) -> Array:
+        return middle(x, dim, ignore_nan)
+
+
+def middle(x: Array, dim: int, ignore_nan: bool) -> Array:
+    """Indices of the medians of a raw array along `dim`, which is kept with length 1."""
+    library = xp(x)
+    order = library.argsort(x, axis=dim, kind="stable")  # NaN comes last
+    length = x.shape[dim]
+    missing = (x != x).sum(axis=dim, keepdims=True)
+    if ignore_nan:
+        place = library.maximum(length - missing - 1, 0) // 2
+    else:
+        place = library.where(missing > 0, length - missing, (length - 1) // 2)
+    return library.take_along_axis(order, place, axis=dim)
+
+
 @accepts_axis
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """median(x): the middle of all elements, the lower one of two; NaN if there is one.
@@ -284,7 +294,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     if dim is None:
         return Median.apply(input, False)
     dim = _along("median", input, dim)
-    indices = Argmedian.apply(at_least_1d(input), dim, False)
+    indices = Argmedian.apply(atleast_1d(input), dim, False)
     return return_types.median(*pick(input, dim, indices, keepdim))
 
 
@@ -294,18 +304,8 @@ def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> A
     if dim is None:
         return Median.apply(input, True)
     dim = _along("nanmedian", input, dim)
-    indices = Argmedian.apply(at_least_1d(input), dim, True)
+    indices = Argmedian.apply(atleast_1d(input), dim, True)
     return return_types.nanmedian(*pick(input, dim, indices, keepdim))
 
 
-__all__ = [
-    "amax",
-    "amin",
-    "aminmax",
-    "argmax",
-    "argmin",
-    "max",
-    "median",
-    "min",
-    "nanmedian",
-]
+__all__ = ["amax", "amin", "aminmax", "argmax", "argmin", "max", "median", "min", "nanmedian"]

@@ -1,4 +1,7 @@
-"""Elements added at the ends of dimensions, or taken away."""
+"""Elements added at the ends of dimensions, or taken away.
+
+A constant is added in one step; the other modes read each new element from within the input.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,8 @@ from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..errors import ShapeError
-from .index import Index, Slice, pick
+from .index import Index, Slice, read
+from .parse_index import slices_at
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -31,7 +35,7 @@ class Pad(Op):
         return y
 
     def backward(self, g: Any) -> Any:
-        return pick(g, self.inner)
+        return read(g, self.inner)
 
 
 def pad(
@@ -67,7 +71,7 @@ def pad(
     for dim, (before, after) in enumerate(widths):
         if before or after:
             index = _source(mode, input, dim, before, after)
-            input = Index.apply(input, (*(slice(None),) * dim, index))
+            input = Index.apply(input, slices_at(dim, index))
     return input
 
 

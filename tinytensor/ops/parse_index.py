@@ -19,6 +19,26 @@ BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
 ALL = slice(None)
 
 
+def along(dim: int, entry: Any) -> tuple:
+    """The index that means `entry` in dimension `dim`: x[:, :, entry, ...]."""
+    return (*(ALL,) * dim, entry, ...)  # … makes a view of a single element too
+
+
+def slices_at(dim: int, index: Any) -> tuple:
+    """The index of the slices along `dim` at the places in an integer array: x[:, :, index]."""
+    return (*(ALL,) * dim, unwrap(index))
+
+
+def outside(array: Array, low: int, high: int) -> int | None:
+    """An element of an integer array that is not in low … high − 1; None if there is none."""
+    if not array.size:
+        return None
+    smallest, largest = int(array.min()), int(array.max())
+    if smallest < low:
+        return smallest
+    return largest if largest >= high else None
+
+
 def take_apart(input: Any, index: Any) -> tuple[tuple | None, tuple | None]:
     """(basic, advanced): x[index] is x[basic][advanced]; None for a part that does nothing.
 

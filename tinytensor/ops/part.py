@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import TYPE_CHECKING, Any
 
@@ -9,17 +10,13 @@ from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..errors import ShapeError
-from .dims import accepts_axis, normalize_dim
-from .index import Slice
+from .dims import accepts_axis, existing_dim, normalize_dim
+from .index import Slice, Unindex
+from .parse_index import along
 from .shape import reshape
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
-
-
-def along(dim: int, entry: Any) -> tuple:
-    """The index that means `entry` in dimension `dim`: x[:, :, entry, ...]."""
-    return (slice(None),) * dim + (entry, ...)  # … makes a view of a single element too
 
 
 class Diagonal(Op):
@@ -95,13 +92,28 @@ class Fold(Op):
         return Unfold.apply(g, *self.args)
 
 
+class AsStrided(Op):
+    """y[i, j, …] = element offset + i·stride₀ + j·stride₁ + … of x;  dx = the sum of its g's"""
+
+    view = True
+
+    def forward(self, x: Array, size: tuple, stride: tuple, offset: int) -> Array:
+        self.shape, self.args = x.shape, (size, stride, offset)
+        strides = tuple(s * x.itemsize for s in stride)
+        return xp(x).lib.stride_tricks.as_strided(x.reshape(-1)[offset:], size, strides)
+
+    def backward(self, g: Any) -> Any:
+        length = math.prod(self.shape)
+        # For each element of y its place in x; where several have one place, they are added up.
+        places = AsStrided.apply(xp(unwrap(g)).arange(length), *self.args)
+        return Unindex.apply(g, (length,), (places,)).reshape(self.shape)
+
+
 @accepts_axis
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """`length` elements along `dim`, from `start` on. A negative start counts from the end."""
     shape = unwrap(input).shape
-    if not shape:
-        raise RuntimeError("narrow: got a 0-d tensor, expected at least one dimension")
-    dim = normalize_dim("narrow", dim, len(shape))
+    dim = existing_dim("narrow", dim, len(shape))
     start, length, size = operator.index(start), operator.index(length), shape[dim]
     if not -size <= start <= size:
         raise IndexError(f"narrow: start {start} is out of range, expected {-size} to {size}")
@@ -118,9 +130,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
 def select(input: Tensor, dim: int, index: Any) -> Tensor:
     """The slice at `index` of dimension `dim`, without that dimension."""
     shape = unwrap(input).shape
-    if not shape:
-        raise IndexError("select: got a 0-d tensor, expected at least one dimension")
-    dim = normalize_dim("select", dim, len(shape))
+    dim = existing_dim("select", dim, len(shape), IndexError)
     index, size = operator.index(index), shape[dim]
     if not -size <= index < size:
         raise IndexError(
@@ -143,6 +153,27 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
     return Diagonal.apply(input, operator.index(offset), first, second)
 
 
+def as_strided(
+    input: Tensor, size: tuple, stride: tuple, storage_offset: int | None = None
+) -> Tensor:
+    """Any view of a contiguous tensor's memory, by its size and its strides, in elements."""
+    array = unwrap(input)
+    if not array.flags.c_contiguous:
+        raise RuntimeError(
+            f"as_strided: got a tensor of shape {array.shape} with gaps in its memory, or not in "
+            "row-major order; call contiguous() first"
+        )
+    size, stride, offset = tuple(size), tuple(stride), storage_offset or 0
+    last = offset + sum((n - 1) * s for n, s in zip(size, stride))
+    negative = any(n < 0 for n in (*size, *stride, offset))
+    if len(size) != len(stride) or negative or (math.prod(size) and last >= array.size):
+        raise RuntimeError(
+            f"as_strided: got size {size}, stride {stride} and offset {offset}, expected as many "
+            f"strides as sizes, none negative, that stay within the tensor's {array.size} elements"
+        )
+    return AsStrided.apply(input, size, stride, offset)
+
+
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Windows of `size` elements along a dimension, one every `step`, as a new last dimension.
 
@@ -161,4 +192,4 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     return Unfold.apply(input, dim, size, step)
 
 
-__all__ = ["diagonal", "narrow", "select"]
+__all__ = ["as_strided", "diagonal", "narrow", "select"]

@@ -8,33 +8,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..autograd.op import Op
-from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from .clamp import where
-from .promote import as_float, cast
+from .promote import apply_wide, as_float, library_of, promote_float, zeros_for
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
+    from .promote import Operand
 
 LN_2 = math.log(2)
 LN_10 = math.log(10)
-
-
-def apply_wide(op: type[Op], input: Any, *args: Any) -> Any:
-    """op.apply(input, *args); float16 is computed in float32 and rounded once, as in PyTorch.
-
-    For ops of several steps. NumPy does the same in each single function.
-    """
-    x = as_float(input)
-    dtype = getattr(unwrap(x), "dtype", None)
-    if dtype is None:
-        raise TypeError(f"{op.name_}: got a {type(input).__name__}, expected a tensor")
-    if dtype.itemsize > 2:
-        return op.apply(x, *args)
-    return cast(op.apply(cast(x, np.dtype(np.float32)), *args), dtype)
 
 
 # ------------------------------------------------------------------------------------------
@@ -153,6 +137,35 @@ class Log10(Op):
         return g / (x * LN_10)
 
 
+class Logaddexp(Op):
+    """y = ln(eᵃ + eᵇ);  da = g·sigmoid(a − b), db = g·sigmoid(b − a)"""
+
+    saves = ("a", "b")
+
+    def forward(self, a: Array, b: Array) -> Array:
+        return library_of(a, b).logaddexp(a, b)
+
+    def backward(self, g: Any) -> Any:
+        a, b = self.saved
+        return g * sigmoid(a - b), g * sigmoid(b - a)
+
+
+class Xlogy(Op):
+    """y = a·ln b, and 0 where a = 0;  da = g·ln b, and 0 where a = 0 and b ≤ 0, db = g·a/b"""
+
+    saves = ("a", "b")
+
+    def forward(self, a: Array, b: Array) -> Array:
+        library = library_of(a, b)
+        b = library.asarray(b, dtype=getattr(a, "dtype", None))  # either may be a number
+        return library.where((a == 0) & (b == b), 0, a * library.log(b))  # b == b: not NaN
+
+    def backward(self, g: Any) -> Any:
+        a, b = self.saved
+        counts = where((a == 0) & (b <= 0), zeros_for(g), 1.0)
+        return g * xlogy(counts, b), g * (a / b)
+
+
 def log(input: Tensor) -> Tensor:
     """The natural logarithm, elementwise: −inf at 0, NaN below."""
     return Log.apply(as_float(input))
@@ -171,6 +184,16 @@ def log2(input: Tensor) -> Tensor:
 def log10(input: Tensor) -> Tensor:
     """The logarithm to base 10, elementwise."""
     return Log10.apply(as_float(input))
+
+
+def logaddexp(input: Tensor, other: Tensor) -> Tensor:
+    """log(exp(input) + exp(other)), elementwise, without overflow."""
+    return Logaddexp.apply(*promote_float(input, other, "logaddexp"))
+
+
+def xlogy(input: Operand, other: Operand) -> Tensor:
+    """input · log(other), elementwise, and 0 where input is 0, as the limit is."""
+    return Xlogy.apply(*promote_float(input, other, "xlogy"))
 
 
 # ------------------------------------------------------------------------------------------
@@ -233,4 +256,7 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
     return apply_wide(Logit, input, None if eps is None else float(eps))
 
 
-__all__ = ["exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "logit", "sigmoid"]
+__all__ = [
+    "exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "logaddexp", "logit", "sigmoid",
+    "xlogy",
+]  # fmt: skip

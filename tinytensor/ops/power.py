@@ -11,7 +11,16 @@ from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from .clamp import where
 from .pointwise import log
-from .promote import as_float, cast, check_fits, common_dtype, promote, promote_to, zeros_for
+from .promote import (
+    as_float,
+    check_number_fits,
+    common_dtype,
+    promote,
+    promote_to,
+    require_float,
+    require_numbers,
+    zeros_for,
+)
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -54,8 +63,7 @@ class Pow(Op):
     def forward(self, a: Array, b: Array) -> Array:
         if b.dtype.kind == "f":
             return a**b
-        if b.dtype.kind == "b":
-            raise NotImplementedError("pow: got bool tensors, expected numbers; convert them first")
+        require_numbers("pow", b, NotImplementedError)
         # 1/aⁿ as an integer: ±1 for a = ±1, else 0. NumPy refuses it.
         library = xp(b)
         power = a ** library.where(b < 0, 0, b)
@@ -64,12 +72,12 @@ class Pow(Op):
 
     def backward(self, g: Any) -> Any:
         a, b, y = self.saved
-        ga = gb = None
+        da = db = None
         if self.needs(0):
-            ga = where(b == 0, 0.0, g * (b * a ** (b - 1)))
+            da = where(b == 0, 0.0, g * (b * a ** (b - 1)))
         if self.needs(1):
-            gb = g * where((a == 0) & (b >= 0), 0.0, y * log(a))
-        return ga, gb
+            db = g * where((a == 0) & (b >= 0), 0.0, y * log(a))
+        return da, db
 
 
 def pow(input: Operand, exponent: Operand) -> Tensor:
@@ -77,7 +85,7 @@ def pow(input: Operand, exponent: Operand) -> Tensor:
     base, power = promote(input, exponent, "pow")
     if not hasattr(unwrap(power), "dtype"):
         dtype = unwrap(base).dtype
-        check_fits("pow", dtype, exponent)
+        check_number_fits("pow", dtype, exponent)
         if exponent < 0 and dtype.kind != "f":
             raise RuntimeError(
                 f"pow: got integers to the negative power {exponent}, expected a power ≥ 0; "
@@ -170,10 +178,9 @@ def reciprocal(input: Tensor) -> Tensor:
 
 def hypot(input: Tensor, other: Tensor) -> Tensor:
     """√(input² + other²), without overflow in between."""
-    dtype = common_dtype("hypot", input, other)
-    if dtype.kind != "f":
-        raise NotImplementedError(f"hypot: got dtype {dtype}, expected floating point tensors")
-    return Hypot.apply(cast(input, dtype), cast(other, dtype))
+    a, b = promote_to(common_dtype("hypot", input, other), input, other)
+    require_float("hypot", a, NotImplementedError)
+    return Hypot.apply(a, b)
 
 
 __all__ = ["float_power", "hypot", "pow", "reciprocal", "rsqrt", "sqrt", "square"]

@@ -1,4 +1,4 @@
-"""Operands made ready for an elementwise op: one dtype, as PyTorch promotes."""
+"""Operands made ready for an op: brought to one dtype, as PyTorch promotes, or refused."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from ..autograd.op import Op
-from ..autograd.variable import Variable, unwrap, wrap
+from ..autograd.variable import Variable, unwrap, wrap_like
 from ..backend import Array, is_array, xp
 from ..dtype import default_float, result_dtype
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Cast(Op):
-    """y = x in another dtype;  dx = g in the old one."""
+    """y = x in another dtype;  dx = g in the old one"""
 
     def forward(self, x: Array, dtype: np.dtype) -> Array:
         return x.astype(dtype)
@@ -90,7 +90,7 @@ def _as_operand(value: Any, dtype: np.dtype) -> Any:
     return np.asarray(value).astype(dtype).item()  # 300 in uint8 is 44, as in PyTorch
 
 
-def check_fits(name: str, dtype: np.dtype, *values: Any) -> None:
+def check_number_fits(name: str, dtype: np.dtype, *values: Any) -> None:
     """RuntimeError for a Python int outside of dtype's range, for the ops that do not wrap."""
     for value in values:
         if type(value) is int and dtype.kind in "iu":
@@ -106,6 +106,47 @@ def as_float(x: Any) -> Any:
     if is_array(x) or isinstance(x, np.generic):  # in a rule; NumPy's 0-d results are scalars
         return x if x.dtype.kind == "f" else x.astype(default_float())
     raise TypeError(f"expected a tensor, got a {type(x).__name__}")
+
+
+def apply_wide(op: type[Op], input: Any, *args: Any) -> Any:
+    """op.apply(input, *args); float16 is computed in float32 and rounded once, as in PyTorch.
+
+    For ops of several steps. NumPy does the same in each single function.
+    """
+    x = as_float(input)
+    dtype = unwrap(x).dtype
+    if dtype.itemsize > 2:
+        return op.apply(x, *args)
+    return cast(op.apply(cast(x, np.dtype(np.float32)), *args), dtype)
+
+
+# ------------------------------------------------------------------------------------------
+# Dtypes that an op refuses. Where PyTorch has no kernel for one, its error is NotImplementedError.
+# ------------------------------------------------------------------------------------------
+
+
+def require_float(name: str, input: Any, error: type = RuntimeError) -> None:
+    """Refuse integers and booleans."""
+    dtype = unwrap(input).dtype
+    if dtype.kind != "f":
+        raise error(
+            f"{name}: got dtype {dtype}, expected a floating point dtype; convert with .float()"
+        )
+
+
+def require_numbers(name: str, input: Any, error: type = RuntimeError) -> None:
+    """Refuse booleans."""
+    if unwrap(input).dtype.kind == "b":
+        raise error(f"{name}: got dtype bool, expected numbers; convert with .int() or .float()")
+
+
+def require_same_dtype(name: str, what: str, other: Any, input: Any) -> None:
+    """Refuse an `other` argument, called `what`, whose dtype is not that of input."""
+    dtype, expected = unwrap(other).dtype, unwrap(input).dtype
+    if dtype != expected:
+        raise RuntimeError(
+            f"{name}: {what} has dtype {dtype}, expected {expected}, as input; convert one of them"
+        )
 
 
 # ------------------------------------------------------------------------------------------
@@ -124,5 +165,9 @@ def library_of(*operands: Any) -> Any:
 def zeros_for(g: Any) -> Any:
     """Zeros like g, an array or a tensor: the gradient of a function made of flat pieces."""
     array = unwrap(g)
-    zeros = xp(array).zeros_like(array)
-    return wrap(zeros) if isinstance(g, Variable) else zeros
+    return wrap_like(xp(array).zeros_like(array), g)
+
+
+def not_zero(y: Any) -> Any:
+    """y with 1 in place of 0: a divisor for what is 0 there anyway."""
+    return y + (y == 0)

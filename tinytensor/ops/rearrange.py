@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.op import Op
-from ..autograd.variable import Variable, unwrap, wrap
+from ..autograd.variable import unwrap, wrap_like
 from ..backend import Array, is_array, xp
 from ..errors import ShapeError
-from .broadcast import Expand
+from .broadcast import Expand, as_sequence
 from .convert import copy_of
-from .dims import accepts_axis, normalize_dim
+from .dims import Ints, accepts_axis, as_ints, distinct_dims, normalize_dim
 from .index import get_item
 from .join import stack
-from .part import along
-from .shape import Ints, as_ints, flatten, reshape, transpose
+from .parse_index import along
+from .shape import flatten, reshape, transpose
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -84,7 +84,8 @@ def repeat_interleave(
     """
     if repeats is None:
         array = unwrap(input)
-        return repeat_interleave(_like(input, xp(array).arange(array.shape[0])), input, 0)
+        indices = xp(array).arange(array.shape[0])
+        return repeat_interleave(wrap_like(indices, input), input, 0)
     if dim is None:
         input, dim = reshape(input, -1), 0
     shape = unwrap(input).shape
@@ -111,11 +112,7 @@ def repeat_interleave(
     # The i-th slice is taken counts[i] times.
     library = xp(counts)
     index = library.repeat(library.arange(shape[dim]), counts.tolist())
-    return get_item(input, along(dim, _like(input, index)))
-
-
-def _like(input: Any, array: Array) -> Any:
-    return wrap(array) if isinstance(input, Variable) else array
+    return get_item(input, along(dim, index))
 
 
 # ------------------------------------------------------------------------------------------
@@ -148,10 +145,7 @@ class Roll(Op):
 def flip(input: Tensor, dims: Ints, *more: int) -> Tensor:
     """A copy with the order along `dims` reversed."""
     ndim = unwrap(input).ndim
-    given = as_ints("flip", dims, more)
-    chosen = tuple([normalize_dim("flip", d, ndim) for d in given])
-    if len(set(chosen)) < len(chosen):
-        raise RuntimeError(f"flip: a dim appears more than once in {given}; name each once")
+    chosen = distinct_dims("flip", as_ints("flip", dims, more), ndim)
     return Flip.apply(input, chosen if ndim else ())
 
 
@@ -209,7 +203,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 
     indexing: "ij" (the default) for that shape, "xy" for (n₁, n₀, …), as in a picture.
     """
-    axes = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (tuple, list)) else tensors
+    axes = as_sequence(tensors)
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(f"meshgrid: got indexing {indexing!r}, expected 'ij' or 'xy'")
     if not axes or max(unwrap(x).ndim for x in axes) > 1:
@@ -238,14 +232,6 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
 
 
 __all__ = [
-    "cartesian_prod",
-    "flip",
-    "fliplr",
-    "flipud",
-    "meshgrid",
-    "repeat",
-    "repeat_interleave",
-    "roll",
-    "rot90",
-    "tile",
-]
+    "cartesian_prod", "flip", "fliplr", "flipud", "meshgrid", "repeat", "repeat_interleave", "roll",
+    "rot90", "tile",
+]  # fmt: skip

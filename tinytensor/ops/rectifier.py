@@ -15,15 +15,10 @@ from ..autograd.op import Op
 from ..backend import Array, xp
 from ..errors import ShapeError
 from .clamp import where
-from .promote import as_float, zeros_for
+from .promote import as_float, require_numbers, require_same_dtype, zeros_for
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
-
-
-def _refuse_bool(name: str, x: Array) -> None:
-    if x.dtype.kind == "b":
-        raise RuntimeError(f"{name}: got dtype bool, expected numbers; convert it with .float()")
 
 
 _INTEGERS = {2: np.int16, 4: np.int32, 8: np.int64}  # by the bytes of a float
@@ -56,8 +51,8 @@ class Gate(Op):
 
     def backward(self, g: Any) -> Any:
         x, opened = self.saved
-        gg = Gate.apply(g, x, opened, self.slope) if self.needs(0) else None
-        return gg, zeros_for(g) if self.needs(1) else None
+        dg = Gate.apply(g, x, opened, self.slope) if self.needs(0) else None
+        return dg, zeros_for(g) if self.needs(1) else None
 
 
 # ------------------------------------------------------------------------------------------
@@ -71,7 +66,7 @@ class Relu(Op):
     saves = ("out",)
 
     def forward(self, x: Array) -> Array:
-        _refuse_bool("relu", x)
+        require_numbers("relu", x)
         return xp(x).maximum(x, 0)
 
     def backward(self, g: Any) -> Any:
@@ -105,8 +100,8 @@ class Prelu(Op):
 
     def backward(self, g: Any) -> Any:
         x, w = self.saved
-        gx = None if w is None else where(x > 0, g, g * w)
-        return gx, where(x > 0, 0, g * x) if self.needs(1) else None
+        dx = None if w is None else where(x > 0, g, g * w)
+        return dx, where(x > 0, 0, g * x) if self.needs(1) else None
 
 
 class Threshold(Op):
@@ -115,7 +110,7 @@ class Threshold(Op):
     saves = ("x",)
 
     def forward(self, x: Array, threshold: float, value: float) -> Array:
-        _refuse_bool("threshold", x)
+        require_numbers("threshold", x)
         if x.dtype.kind != "f":
             threshold, value = int(threshold), int(value)
         self.threshold = threshold
@@ -146,11 +141,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     shape = tuple(input.shape)
     if weight.ndim > 1:
         raise ShapeError(f"prelu: weight has shape {tuple(weight.shape)}, expected () or (C,)")
-    if input.dtype != weight.dtype:
-        raise RuntimeError(
-            f"prelu: input is {input.dtype} and weight {weight.dtype}, expected one dtype; "
-            "convert one with .to()"
-        )
+    require_same_dtype("prelu", "weight", weight, input)
     if weight.ndim and weight.shape[0] != 1:
         channels = shape[1] if len(shape) > 1 else 1
         if weight.shape[0] != channels:
@@ -185,7 +176,7 @@ class Hardtanh(Op):
     saves = ("x",)
 
     def forward(self, x: Array, low: float, high: float) -> Array:
-        _refuse_bool("hardtanh", x)
+        require_numbers("hardtanh", x)
         if x.dtype.kind != "f":
             low, high = int(low), int(high)
         self.low, self.high = low, high

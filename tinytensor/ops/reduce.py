@@ -1,4 +1,7 @@
-"""Sums, averages and products over dimensions, and questions about all elements."""
+"""Sums, averages and products over dimensions, and questions about all elements.
+
+A reduction has one gradient for a whole slice of its input; `spread` gives it to each element.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import ops
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..dtype import int64, to_numpy_dtype
+from .broadcast import broadcast_to
 from .dims import accepts_axis, keep_dims, normalize_dim, normalize_dims
-from .promote import as_float, cast
+from .pointwise import exp
+from .promote import as_float, cast, require_float
+from .rearrange import flip
 from .scan import Shift, cumprod
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
+
+
+# ------------------------------------------------------------------------------------------
+# Sums and averages
+# ------------------------------------------------------------------------------------------
 
 
 def spread(g: Any, shape: tuple, dims: tuple[int, ...] | None) -> Any:
@@ -27,7 +37,14 @@ def spread(g: Any, shape: tuple, dims: tuple[int, ...] | None) -> Any:
     """
     if dims is not None:
         g = g.reshape(keep_dims(shape, dims))
-    return ops.broadcast_to(g, shape)
+    return broadcast_to(g, shape)
+
+
+def total(x: Array, dims: tuple | None, keepdim: bool) -> Array:
+    """Σ x of a raw array, in its dtype; float16 is added up in float32, as it soon overflows."""
+    if x.dtype == np.float16:
+        return x.sum(axis=dims, keepdims=keepdim, dtype=np.float32).astype(np.float16)
+    return x.sum(axis=dims, keepdims=keepdim, dtype=x.dtype)
 
 
 class Sum(Op):
@@ -39,13 +56,6 @@ class Sum(Op):
 
     def backward(self, g: Any) -> Any:
         return spread(g, self.shape, self.dims)
-
-
-def total(x: Array, dims: tuple | None, keepdim: bool) -> Array:
-    """Σ x of a raw array, in its dtype; float16 is added up in float32, as it soon overflows."""
-    if x.dtype == np.float16:
-        return x.sum(axis=dims, keepdims=keepdim, dtype=np.float32).astype(np.float16)
-    return x.sum(axis=dims, keepdims=keepdim, dtype=x.dtype)
 
 
 class Mean(Op):
@@ -76,95 +86,16 @@ class Nansum(Op):
         return spread(g, self.shape, self.dims) * counts
 
 
-class Prod(Op):
-    """y = Π x;  dxₖ = g·(product of all but xₖ), which is g·y/xₖ where no element is 0"""
-
-    saves = ("x", "out")
-
-    def forward(self, x: Array, dim: int, keepdim: bool) -> Array:
-        self.dim = dim
-        return x.prod(axis=dim, keepdims=keepdim, dtype=x.dtype)
-
-    def backward(self, g: Any) -> Any:
-        x, y = self.saved
-        dim = self.dim
-        kept = keep_dims(x.shape, (dim,))
-        g = g.reshape(kept)
-        if not (x == 0).any():
-            return g * y.reshape(kept) / x
-        before = Shift.apply(cumprod(x, dim), dim, 1, 1)
-        after = ops.flip(Shift.apply(cumprod(ops.flip(x, (dim,)), dim), dim, 1, 1), (dim,))
-        return g * before * after
-
-
-class Logsumexp(Op):
-    """y = log Σ exp x;  dx = g·exp(x − y)
-
-    The largest element is taken out before exp, so that nothing overflows.
-    """
-
-    saves = ("x", "out")
-
-    def forward(self, x: Array, dims: tuple, keepdim: bool) -> Array:
-        self.dims = dims
-        if not x.size:
-            return total(x, dims, keepdim) - math.inf
-        lib = xp(x)
-        largest = x.max(axis=dims, keepdims=True)
-        largest = lib.where(lib.isfinite(largest), largest, 0)
-        sums = total(lib.exp(x - largest), dims, keepdim)
-        return lib.log(sums) + largest.reshape(sums.shape)
-
-    def backward(self, g: Any) -> Any:
-        x, y = self.saved
-        kept = keep_dims(x.shape, self.dims)
-        return g.reshape(kept) * ops.exp(x - y.reshape(kept))
-
-
-class All(Op):
-    """Whether all elements are true."""
-
-    differentiable = False
-
-    def forward(self, x: Array, dims: tuple | None, keepdim: bool) -> Array:
-        return _as_truth(x, xp(x).all(x, axis=dims, keepdims=keepdim))
-
-
-class Any_(Op):
-    """Whether any element is true."""
-
-    differentiable = False
-    name_ = "any"
-
-    def forward(self, x: Array, dims: tuple | None, keepdim: bool) -> Array:
-        return _as_truth(x, xp(x).any(x, axis=dims, keepdims=keepdim))
-
-
-def _as_truth(x: Array, result: Array) -> Array:
-    """PyTorch answers in uint8 for uint8, which was its boolean type once."""
-    return result.astype(x.dtype) if x.dtype == np.uint8 else result
-
-
-def reduced_dims(name: str, input: Any, dim: Any) -> tuple[int, ...] | None:
-    """`dim` as an op takes it: None for all dimensions, else a tuple counted from the front."""
-    return None if dim is None else normalize_dims(name, dim, input.ndim)
-
-
-def require_float(name: str, input: Any) -> None:
-    """Refuse integers and booleans, of which PyTorch would not know the result's dtype."""
-    dtype = unwrap(input).dtype
-    if dtype.kind != "f":
-        raise RuntimeError(
-            f"{name}: got a tensor of dtype {dtype}, expected a floating point dtype; "
-            "convert it first, with .float()"
-        )
-
-
 def _summable(input: Any, dtype: Any) -> Any:
     """`input` in the dtype asked for; integers and booleans otherwise in int64."""
     if dtype is not None:
         return cast(input, to_numpy_dtype(dtype))
     return input if unwrap(input).dtype.kind == "f" else cast(input, int64.dtype)
+
+
+def reduced_dims(name: str, input: Any, dim: Any) -> tuple[int, ...] | None:
+    """`dim` as an op takes it: None for all dimensions, else a tuple counted from the front."""
+    return None if dim is None else normalize_dims(name, dim, input.ndim)
 
 
 @accepts_axis
@@ -187,28 +118,6 @@ def mean(
 
 
 @accepts_axis
-def prod(
-    input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None
-) -> Tensor:
-    """The product over `dim`, or of all elements. Integers and booleans multiply in int64."""
-    input = _summable(input, dtype)
-    if dim is None or not input.ndim:
-        dim = None if dim is None else normalize_dim("prod", dim, input.ndim)
-        result = Prod.apply(input.reshape((-1,)), 0, False)
-        return result.reshape((1,) * input.ndim) if keepdim else result
-    return Prod.apply(input, normalize_dim("prod", dim, input.ndim), keepdim)
-
-
-@accepts_axis
-def logsumexp(input: Tensor, dim: int | tuple, keepdim: bool = False) -> Tensor:
-    """log Σ exp(input) over `dim` (an int or a tuple), without overflow; −∞ of no elements."""
-    if dim is None:
-        raise TypeError("logsumexp: got dim None, expected an int or a tuple of ints")
-    dims = normalize_dims("logsumexp", dim, input.ndim)
-    return Logsumexp.apply(as_float(input), dims, keepdim)
-
-
-@accepts_axis
 def nansum(
     input: Tensor, dim: int | tuple | None = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
@@ -224,6 +133,118 @@ def nanmean(
     require_float("nanmean", input)
     dims = reduced_dims("nanmean", input, dim)
     return nansum(input, dims, keepdim, dtype=dtype) / sum(input == input, dims, keepdim)
+
+
+@accepts_axis
+def count_nonzero(input: Tensor, dim: int | tuple | None = None) -> Tensor:
+    """How many elements over `dim` (an int, a tuple, or all dims) are not 0."""
+    return sum(input != 0, reduced_dims("count_nonzero", input, dim))
+
+
+# ------------------------------------------------------------------------------------------
+# Products
+# ------------------------------------------------------------------------------------------
+
+
+class Prod(Op):
+    """y = Π x;  dxₖ = g·(product of all but xₖ), which is g·y/xₖ where no element is 0"""
+
+    saves = ("x", "out")
+
+    def forward(self, x: Array, dim: int, keepdim: bool) -> Array:
+        self.dim = dim
+        return x.prod(axis=dim, keepdims=keepdim, dtype=x.dtype)
+
+    def backward(self, g: Any) -> Any:
+        x, y = self.saved
+        dim = self.dim
+        kept = keep_dims(x.shape, (dim,))
+        g = g.reshape(kept)
+        if not (x == 0).any():
+            return g * y.reshape(kept) / x
+        before = Shift.apply(cumprod(x, dim), dim, 1, 1)
+        after = flip(Shift.apply(cumprod(flip(x, (dim,)), dim), dim, 1, 1), (dim,))
+        return g * before * after
+
+
+@accepts_axis
+def prod(
+    input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
+    """The product over `dim`, or of all elements. Integers and booleans multiply in int64."""
+    input = _summable(input, dtype)
+    if dim is None or not input.ndim:
+        dim = None if dim is None else normalize_dim("prod", dim, input.ndim)
+        result = Prod.apply(input.reshape((-1,)), 0, False)
+        return result.reshape((1,) * input.ndim) if keepdim else result
+    return Prod.apply(input, normalize_dim("prod", dim, input.ndim), keepdim)
+
+
+# ------------------------------------------------------------------------------------------
+# The logarithm of a sum of exponentials
+# ------------------------------------------------------------------------------------------
+
+
+class Logsumexp(Op):
+    """y = log Σ exp x;  dx = g·exp(x − y)
+
+    The largest element is taken out before exp, so that nothing overflows.
+    """
+
+    saves = ("x", "out")
+
+    def forward(self, x: Array, dims: tuple, keepdim: bool) -> Array:
+        self.dims = dims
+        if not x.size:
+            return total(x, dims, keepdim) - math.inf
+        library = xp(x)
+        largest = x.max(axis=dims, keepdims=True)
+        largest = library.where(library.isfinite(largest), largest, 0)
+        sums = total(library.exp(x - largest), dims, keepdim)
+        return library.log(sums) + largest.reshape(sums.shape)
+
+    def backward(self, g: Any) -> Any:
+        x, y = self.saved
+        kept = keep_dims(x.shape, self.dims)
+        return g.reshape(kept) * exp(x - y.reshape(kept))
+
+
+@accepts_axis
+def logsumexp(input: Tensor, dim: int | tuple, keepdim: bool = False) -> Tensor:
+    """log Σ exp(input) over `dim` (an int or a tuple), without overflow; −∞ of no elements."""
+    if dim is None:
+        raise TypeError("logsumexp: got dim None, expected an int or a tuple of ints")
+    dims = normalize_dims("logsumexp", dim, input.ndim)
+    return Logsumexp.apply(as_float(input), dims, keepdim)
+
+
+# ------------------------------------------------------------------------------------------
+# Questions about all elements
+# ------------------------------------------------------------------------------------------
+
+
+class All(Op):
+    """y = whether all x are true;  no gradient"""
+
+    differentiable = False
+
+    def forward(self, x: Array, dims: tuple | None, keepdim: bool) -> Array:
+        return _as_truth(x, xp(x).all(x, axis=dims, keepdims=keepdim))
+
+
+class Any_(Op):
+    """y = whether any x is true;  no gradient"""
+
+    differentiable = False
+    name_ = "any"
+
+    def forward(self, x: Array, dims: tuple | None, keepdim: bool) -> Array:
+        return _as_truth(x, xp(x).any(x, axis=dims, keepdims=keepdim))
+
+
+def _as_truth(x: Array, result: Array) -> Array:
+    """PyTorch answers in uint8 for uint8, which was its boolean type once."""
+    return result.astype(x.dtype) if x.dtype == np.uint8 else result
 
 
 def _asked_dims(name: str, input: Any, dim: Any) -> tuple[int, ...] | None:
@@ -243,20 +264,4 @@ def any(input: Tensor, dim: int | tuple | None = None, keepdim: bool = False) ->
     return Any_.apply(input, _asked_dims("any", input, dim), keepdim)
 
 
-@accepts_axis
-def count_nonzero(input: Tensor, dim: int | tuple | None = None) -> Tensor:
-    """How many elements over `dim` (an int, a tuple, or all dims) are not 0."""
-    return sum(input != 0, reduced_dims("count_nonzero", input, dim))
-
-
-__all__ = [
-    "all",
-    "any",
-    "count_nonzero",
-    "logsumexp",
-    "mean",
-    "nanmean",
-    "nansum",
-    "prod",
-    "sum",
-]
+__all__ = ["all", "any", "count_nonzero", "logsumexp", "mean", "nanmean", "nansum", "prod", "sum"]

@@ -6,24 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from ..autograd.op import Op
 from ..backend import Array, xp
-from .promote import zeros_for
+from .promote import require_float, require_numbers, zeros_for
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
-
-
-def _refuse(name: str, x: Array, kinds: str, expected: str) -> None:
-    if x.dtype.kind in kinds:
-        raise NotImplementedError(
-            f"{name}: got dtype {x.dtype}, expected {expected}; convert it with .float() first"
-        )
 
 
 class Floor(Op):
     """y = the largest integer ≤ x;  dx = 0"""
 
     def forward(self, x: Array) -> Array:
-        _refuse("floor", x, "b", "numbers")
+        require_numbers("floor", x, NotImplementedError)
         return x.copy() if x.dtype.kind in "iu" else xp(x).floor(x)
 
     def backward(self, g: Any) -> Any:
@@ -34,7 +27,7 @@ class Ceil(Op):
     """y = the smallest integer ≥ x;  dx = 0"""
 
     def forward(self, x: Array) -> Array:
-        _refuse("ceil", x, "b", "numbers")
+        require_numbers("ceil", x, NotImplementedError)
         return x.copy() if x.dtype.kind in "iu" else xp(x).ceil(x)
 
     def backward(self, g: Any) -> Any:
@@ -45,7 +38,7 @@ class Trunc(Op):
     """y = x without its fraction;  dx = 0"""
 
     def forward(self, x: Array) -> Array:
-        _refuse("trunc", x, "b", "numbers")
+        require_numbers("trunc", x, NotImplementedError)
         return x.copy() if x.dtype.kind in "iu" else xp(x).trunc(x)
 
     def backward(self, g: Any) -> Any:
@@ -56,9 +49,9 @@ class Round(Op):
     """y = the multiple of 10^−decimals nearest to x, the even one of two;  dx = 0"""
 
     def forward(self, x: Array, decimals: int) -> Array:
-        _refuse("round", x, "b", "numbers")
+        require_numbers("round", x, NotImplementedError)
         if decimals:
-            _refuse("round", x, "iu", "floating point when decimals is not 0")
+            require_float("round", x, NotImplementedError)
         elif x.dtype.kind in "iu":
             return x.copy()
         rint = xp(x).rint
@@ -75,7 +68,7 @@ class Frac(Op):
     """y = x − trunc x;  dx = g"""
 
     def forward(self, x: Array) -> Array:
-        _refuse("frac", x, "biu", "floating point")
+        require_float("frac", x, NotImplementedError)
         return x - xp(x).trunc(x)
 
     def backward(self, g: Any) -> Any:

@@ -6,19 +6,30 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .. import ops
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..dtype import int64, to_numpy_dtype
 from . import return_types
-from .dims import accepts_axis, at_least_1d, normalize_dim
+from .arithmetic import sub
+from .broadcast import atleast_1d
+from .clamp import where
+from .compare import ne
+from .dims import accepts_axis, existing_dim, normalize_dim
 from .gather import gather
-from .part import along
-from .promote import cast
+from .join import cat
+from .parse_index import along
+from .pointwise import exp
+from .promote import cast, require_float
+from .rearrange import flip
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
+
+
+# ------------------------------------------------------------------------------------------
+# Sums and products
+# ------------------------------------------------------------------------------------------
 
 
 class Cumsum(Op):
@@ -55,6 +66,39 @@ class Cumprod(Op):
         return Shift.apply(y, dim, 1, 1) * rest
 
 
+def cumsum_from_end(x: Any, dim: int) -> Any:
+    """yₖ = Σ xᵢ over i ≥ k"""
+    return flip(cumsum(flip(x, (dim,)), dim), (dim,))
+
+
+def _scan(name: str, op: Any, input: Any, dim: Any, dtype: Any = None) -> Any:
+    """op along dim; a 0-d tensor counts as one of one element."""
+    dim = normalize_dim(name, dim, input.ndim)
+    if dtype is not None:
+        input = cast(input, to_numpy_dtype(dtype))
+    elif unwrap(input).dtype.kind != "f":
+        input = cast(input, int64.dtype)
+    result = op.apply(atleast_1d(input), dim)
+    return result if input.ndim else result.reshape(())
+
+
+@accepts_axis
+def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """The running sum along `dim`. Integers and booleans add up in int64."""
+    return _scan("cumsum", Cumsum, input, dim, dtype)
+
+
+@accepts_axis
+def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
+    """The running product along `dim`. Integers and booleans multiply in int64."""
+    return _scan("cumprod", Cumprod, input, dim, dtype)
+
+
+# ------------------------------------------------------------------------------------------
+# Logarithms of sums of exponentials
+# ------------------------------------------------------------------------------------------
+
+
 class Logcumsumexp(Op):
     """yₖ = log Σ exp xᵢ over i ≤ k;  dxₖ = Σ gᵢ·exp(xₖ − yᵢ) over i ≥ k
 
@@ -73,17 +117,122 @@ class Logcumsumexp(Op):
         dim = self.dim
         following = Shift.apply(y, dim, -1, math.inf)
         # ∞ − ∞ is NaN; here it stands for no growth, as any other y − y.
-        decay = ops.exp(ops.where(y == following, 0.0, y - following))
+        decay = exp(where(y == following, 0.0, y - following))
         rest = recurrence_from_end(decay, g, dim)
-        return ops.exp(x - y) * rest
+        return exp(x - y) * rest
 
 
 def _log_add(earlier: tuple, later: tuple) -> tuple:
     """log(exp a + exp b), also for infinities."""
     (a,), (b,) = earlier, later
-    lib = xp(a)
-    larger = lib.maximum(a, b)
-    return (larger + lib.where(a == b, math.log(2), lib.log1p(lib.exp(-abs(a - b)))),)
+    library = xp(a)
+    larger = library.maximum(a, b)
+    return (larger + library.where(a == b, math.log(2), library.log1p(library.exp(-abs(a - b)))),)
+
+
+@accepts_axis
+def logcumsumexp(input: Tensor, dim: int) -> Tensor:
+    """log of the running sum of exp(input) along `dim`, without overflow."""
+    require_float("logcumsumexp", input, NotImplementedError)
+    return _scan("logcumsumexp", Logcumsumexp, input, dim)
+
+
+# ------------------------------------------------------------------------------------------
+# The largest and the smallest so far
+# ------------------------------------------------------------------------------------------
+
+
+class RunningArgmax(Op):
+    """yₖ = the place of the largest (smallest) xᵢ, i ≤ k, the latest of equals;  no gradient"""
+
+    differentiable = False
+
+    def forward(self, x: Array, dim: int, smallest: bool) -> Array:
+        library = xp(x)
+        places = library.arange(x.shape[dim]).reshape((-1,) + (1,) * (x.ndim - dim - 1))
+        places = library.broadcast_to(places, x.shape)
+
+        def choose(earlier: tuple, later: tuple) -> tuple:
+            (a, i), (b, j) = earlier, later
+            better = b <= a if smallest else b >= a
+            better = better | (b != b)  # NaN is taken, and then kept, as no number is better
+            return library.where(better, b, a), library.where(better, j, i)
+
+        return running(choose, (x, places), dim)[1].copy()
+
+
+def _running_extreme(name: str, input: Any, dim: Any, smallest: bool) -> tuple[Any, Any]:
+    dim = normalize_dim(name, dim, input.ndim)
+    line = atleast_1d(input)
+    indices = RunningArgmax.apply(line, dim, smallest)
+    values = gather(line, dim, indices)
+    if not input.ndim:
+        return values.reshape(()), indices.reshape(())
+    return values, indices
+
+
+@accepts_axis
+def cummax(input: Tensor, dim: int) -> return_types.cummax:
+    """(values, indices) of the largest element so far along `dim`; the latest of equal ones."""
+    return return_types.cummax(*_running_extreme("cummax", input, dim, smallest=False))
+
+
+@accepts_axis
+def cummin(input: Tensor, dim: int) -> return_types.cummin:
+    """(values, indices) of the smallest element so far along `dim`; the latest of equal ones."""
+    return return_types.cummin(*_running_extreme("cummin", input, dim, smallest=True))
+
+
+# ------------------------------------------------------------------------------------------
+# Differences
+# ------------------------------------------------------------------------------------------
+
+
+@accepts_axis
+def diff(
+    input: Tensor,
+    n: int = 1,
+    dim: int = -1,
+    prepend: Tensor | None = None,
+    append: Tensor | None = None,
+) -> Tensor:
+    """Differences of neighbours along `dim`, n times over; `prepend` and `append` are joined on.
+
+    The result is n shorter along dim.
+    """
+    dim = existing_dim("diff", dim, input.ndim)
+    if n < 0:
+        raise RuntimeError(f"diff: got n = {n}, expected 0 or more")
+    ends = [part for part in (prepend, input, append) if part is not None]
+    result = cat(ends, dim) if len(ends) > 1 or n == 0 else input  # cat: never input itself
+    difference = ne if unwrap(input).dtype.kind == "b" else sub
+    for _ in range(n):
+        result = difference(result[along(dim, slice(1, None))], result[along(dim, slice(None, -1))])
+    return result
+
+
+# ------------------------------------------------------------------------------------------
+# What these are made of
+# ------------------------------------------------------------------------------------------
+
+
+def running(combine: Callable, parts: tuple, dim: int) -> tuple:
+    """All running totals of an associative `combine(earlier, later)` along a dim of raw arrays.
+
+    `parts` are the arrays that make up one element; the results may share their memory.
+    It takes log₂ n steps of work on whole arrays: after each, an element has taken in twice as
+    many of those before it. (NumPy's ufunc.accumulate is one pass, but CuPy has it for sums and
+    products only.)
+    """
+    library = xp(parts[0])
+    parts = tuple(library.moveaxis(part, dim, 0) for part in parts)
+    step = 1
+    while step < parts[0].shape[0]:
+        combined = combine([p[:-step] for p in parts], [p[step:] for p in parts])
+        pairs = zip(parts, combined, strict=True)
+        parts = tuple(library.concatenate((part[:step], rest)) for part, rest in pairs)
+        step *= 2
+    return tuple(library.moveaxis(part, 0, dim) for part in parts)
 
 
 class Shift(Op):
@@ -119,8 +268,8 @@ class Recurrence(Op):
         a, y = self.saved
         dim = self.dim
         following = Shift.apply(a, dim, -1, 0)
-        gb = recurrence_from_end(following, g, dim)
-        return gb * Shift.apply(y, dim, 1, 0), gb
+        db = recurrence_from_end(following, g, dim)
+        return db * Shift.apply(y, dim, 1, 0), db
 
 
 def _compose(earlier: tuple, later: tuple) -> tuple:
@@ -129,142 +278,9 @@ def _compose(earlier: tuple, later: tuple) -> tuple:
     return a * c, b * c + d
 
 
-class RunningArgmax(Op):
-    """Where the largest (or smallest) element so far is: the latest of equal ones."""
-
-    differentiable = False
-
-    def forward(self, x: Array, dim: int, smallest: bool) -> Array:
-        lib = xp(x)
-        places = lib.arange(x.shape[dim]).reshape((-1,) + (1,) * (x.ndim - dim - 1))
-        places = lib.broadcast_to(places, x.shape)
-
-        def choose(earlier: tuple, later: tuple) -> tuple:
-            (a, i), (b, j) = earlier, later
-            better = b <= a if smallest else b >= a
-            better = better | (b != b)  # NaN is taken, and then kept, as no number is better
-            return lib.where(better, b, a), lib.where(better, j, i)
-
-        return running(choose, (x, places), dim)[1].copy()
-
-
-# ------------------------------------------------------------------------------------------
-# Helpers
-# ------------------------------------------------------------------------------------------
-
-
-def running(combine: Callable, parts: tuple, dim: int) -> tuple:
-    """All running totals of an associative `combine(earlier, later)` along a dim of raw arrays.
-
-    `parts` are the arrays that make up one element; the results may share their memory.
-    It takes log₂ n steps of work on whole arrays: after each, an element has taken in twice as
-    many of those before it. (NumPy's ufunc.accumulate is one pass, but CuPy has it for sums and
-    products only.)
-    """
-    lib = xp(parts[0])
-    parts = tuple(lib.moveaxis(part, dim, 0) for part in parts)
-    step = 1
-    while step < parts[0].shape[0]:
-        combined = combine([p[:-step] for p in parts], [p[step:] for p in parts])
-        parts = tuple(lib.concatenate((p[:step], c)) for p, c in zip(parts, combined, strict=True))
-        step *= 2
-    return tuple(lib.moveaxis(part, 0, dim) for part in parts)
-
-
-def cumsum_from_end(x: Any, dim: int) -> Any:
-    """yₖ = Σ xᵢ over i ≥ k"""
-    return ops.flip(cumsum(ops.flip(x, (dim,)), dim), (dim,))
-
-
 def recurrence_from_end(a: Any, b: Any, dim: int) -> Any:
     """yₖ = aₖ·yₖ₊₁ + bₖ"""
-    return ops.flip(Recurrence.apply(ops.flip(a, (dim,)), ops.flip(b, (dim,)), dim), (dim,))
-
-
-def _scan(name: str, op: Any, input: Any, dim: Any, dtype: Any = None) -> Any:
-    """op along dim; a 0-d tensor counts as one of one element."""
-    dim = normalize_dim(name, dim, input.ndim)
-    if dtype is not None:
-        input = cast(input, to_numpy_dtype(dtype))
-    elif unwrap(input).dtype.kind != "f":
-        input = cast(input, int64.dtype)
-    result = op.apply(at_least_1d(input), dim)
-    return result if input.ndim else result.reshape(())
-
-
-# ------------------------------------------------------------------------------------------
-# Public functions
-# ------------------------------------------------------------------------------------------
-
-
-@accepts_axis
-def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    """The running sum along `dim`. Integers and booleans add up in int64."""
-    return _scan("cumsum", Cumsum, input, dim, dtype)
-
-
-@accepts_axis
-def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
-    """The running product along `dim`. Integers and booleans multiply in int64."""
-    return _scan("cumprod", Cumprod, input, dim, dtype)
-
-
-@accepts_axis
-def logcumsumexp(input: Tensor, dim: int) -> Tensor:
-    """log of the running sum of exp(input) along `dim`, without overflow."""
-    if unwrap(input).dtype.kind != "f":
-        raise NotImplementedError(
-            f"logcumsumexp: got a tensor of dtype {unwrap(input).dtype}, expected a floating point "
-            "dtype; convert it first, with .float()"
-        )
-    return _scan("logcumsumexp", Logcumsumexp, input, dim)
-
-
-def _running_extreme(name: str, input: Any, dim: Any, smallest: bool) -> tuple[Any, Any]:
-    dim = normalize_dim(name, dim, input.ndim)
-    line = at_least_1d(input)
-    indices = RunningArgmax.apply(line, dim, smallest)
-    values = gather(line, dim, indices)
-    if not input.ndim:
-        return values.reshape(()), indices.reshape(())
-    return values, indices
-
-
-@accepts_axis
-def cummax(input: Tensor, dim: int) -> return_types.cummax:
-    """(values, indices) of the largest element so far along `dim`; the latest of equal ones."""
-    return return_types.cummax(*_running_extreme("cummax", input, dim, smallest=False))
-
-
-@accepts_axis
-def cummin(input: Tensor, dim: int) -> return_types.cummin:
-    """(values, indices) of the smallest element so far along `dim`; the latest of equal ones."""
-    return return_types.cummin(*_running_extreme("cummin", input, dim, smallest=True))
-
-
-@accepts_axis
-def diff(
-    input: Tensor,
-    n: int = 1,
-    dim: int = -1,
-    prepend: Tensor | None = None,
-    append: Tensor | None = None,
-) -> Tensor:
-    """Differences of neighbours along `dim`, n times over; `prepend` and `append` are joined on.
-
-    The result is n shorter along dim.
-    """
-    if not input.ndim:
-        raise RuntimeError("diff: got a 0-d tensor, expected at least one dimension")
-    if n < 0:
-        raise RuntimeError(f"diff: got n = {n}, expected 0 or more")
-    dim = normalize_dim("diff", dim, input.ndim)
-    ends = [part for part in (prepend, input, append) if part is not None]
-    result = ops.cat(ends, dim) if len(ends) > 1 or n == 0 else input  # cat: never input itself
-    difference = ops.ne if unwrap(input).dtype.kind == "b" else ops.sub
-    for _ in range(n):
-        result = difference(result[along(dim, slice(1, None))], result[along(dim, slice(None, -1))])
-    return result
+    return flip(Recurrence.apply(flip(a, (dim,)), flip(b, (dim,)), dim), (dim,))
 
 
 __all__ = ["cummax", "cummin", "cumprod", "cumsum", "diff", "logcumsumexp"]

@@ -1,4 +1,7 @@
-"""Writing to picked places of a copy: by an index along a dimension, by a flat index."""
+"""Writing to picked places of a copy: by an index along a dimension, by a flat index.
+
+What is written gets the gradient at its place (a gather); what was there before gets none.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +15,21 @@ from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..errors import GradientError, ShapeError
 from .accumulate import multiply_rows
-from .broadcast import broadcast_to
+from .broadcast import atleast_1d, broadcast_to
 from .dims import accepts_axis, normalize_dim
 from .gather import (
     Gather,
     Ungather,
     as_index,
     as_vector,
-    check_fits,
-    check_range,
+    check_index_range,
+    check_index_shape,
     flat_positions,
 )
 from .index import IndexPut, Unindex, index_shape
 from .masked import MaskedFill, check_0d
-from .parse_index import take_apart
+from .parse_index import slices_at, take_apart
+from .promote import require_same_dtype
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -38,7 +42,8 @@ if TYPE_CHECKING:
 
 class Scatter(Op):
     """y = x, but y[i, index[i, j]] = src[i, j] (along dim 1);
-    dx = g with zeros there, dsrc = g gathered from there"""
+    dx = g with zeros there, dsrc = g gathered from there
+    """
 
     saves = ("index",)
 
@@ -50,14 +55,16 @@ class Scatter(Op):
 
     def backward(self, g: Any) -> Any:
         (index,) = self.saved
-        gx = Scatter.apply(g, self.dim, index, 0) if self.needs(0) else None
-        gsrc = Gather.apply(g, self.dim, index) if self.needs(3) else None
-        return gx, None, None, gsrc
+        dx = Scatter.apply(g, self.dim, index, 0) if self.needs(0) else None
+        dsrc = Gather.apply(g, self.dim, index) if self.needs(3) else None
+        return dx, None, None, dsrc
 
 
 class ScatterProd(Op):
-    """y = x·∏ of the src sent to its place;  dx = g·y/x, dsrc = gathered g·y / src.
-    Where a factor is zero: the product of the other factors."""
+    """y = x·∏ of the src sent to its place;  dx = g·y/x, dsrc = gathered g·y / src
+
+    Where a factor is zero: the product of the other factors.
+    """
 
     saves = ("x", "index", "src", "out")
 
@@ -81,15 +88,16 @@ class ScatterProd(Op):
         product = _scatter_product(x_or_1, dim, index, src_or_1)  # of the factors not zero
         zeros = x_is_zero + Ungather.apply(src_is_zero.astype(x.dtype), x.shape, dim, index)
         others = library.where(zeros == x_is_zero, product / x_or_1, 0)
-        gx = g * others
+        dx = g * others
         zeros, product = (Gather.apply(v, dim, index) for v in (zeros, product))
         others = library.where(zeros == src_is_zero, product / src_or_1, 0)
-        return gx, None, None, Gather.apply(g, dim, index) * others
+        return dx, None, None, Gather.apply(g, dim, index) * others
 
 
 class ScatterExtremum(Op):
     """y = max (or min) of x and the src sent to its place;
-    g is shared evenly by all that attain it"""
+    dx, dsrc = even shares of g for all that equal y there, else 0
+    """
 
     saves = ("x", "index", "src", "out")
 
@@ -118,27 +126,19 @@ def _scatter_product(x: Array, dim: int, index: Array, src: Array) -> Array:
 def _prepare(name: str, input: Any, dim: int, index: Any, src: Any) -> tuple:
     """Checked (input, dim, index, src): none of them 0-d, src cut to index's shape."""
     dim = normalize_dim(name, dim, input.ndim)
-    index = as_index(name, index)
-    if not input.ndim:
-        input = input.reshape((1,))
-    if not index.ndim:
-        index = index.reshape((1,))
+    input, index = atleast_1d(input), atleast_1d(as_index(name, index))
     if unwrap(index).size:
-        check_fits(name, index, dim, input.shape, "input")
-        check_range(name, index, dim, input.shape[dim], RuntimeError)
+        check_index_shape(name, index, dim, input.shape, "input")
+        check_index_range(name, index, dim, input.shape[dim], RuntimeError)
     else:
         index = index.reshape((0,) * input.ndim)
     if getattr(unwrap(src), "dtype", None) is None:
         return input, dim, index, src
-    if unwrap(src).dtype != unwrap(input).dtype:
-        raise RuntimeError(
-            f"{name}: src has dtype {unwrap(src).dtype}, expected {unwrap(input).dtype}, as input"
-        )
-    if not src.ndim:
-        src = src.reshape((1,))
+    require_same_dtype(name, "src", src, input)
+    src = atleast_1d(src)
     if not unwrap(index).size:
         src = src.reshape(-1)[:0].reshape(index.shape)
-    check_fits(name, index, -1, src.shape, "src")
+    check_index_shape(name, index, -1, src.shape, "src")
     if tuple(src.shape) != tuple(index.shape):
         src = src[tuple(slice(n) for n in index.shape)]
     return input, dim, index, src
@@ -240,10 +240,6 @@ def _neutral(reduce: str, dtype: np.dtype) -> Any:
 # ------------------------------------------------------------------------------------------
 
 
-def _slices_at(dim: int, index: Any) -> tuple:
-    return (*(slice(None),) * dim, unwrap(index))
-
-
 def _prepare_source(name: str, input: Any, dim: int, index: Any, source: Any) -> tuple[int, Any]:
     """Checked (dim, index) for a source that holds one slice of input for each index."""
     dim = normalize_dim(name, dim, input.ndim)
@@ -256,11 +252,7 @@ def _prepare_source(name: str, input: Any, dim: int, index: Any, source: Any) ->
             f"{name}: source has shape {tuple(source.shape)}, expected {tuple(expected)}: input's "
             f"{tuple(input.shape)} with one slice for each index along dim {dim}"
         )
-    if unwrap(source).dtype != unwrap(input).dtype:
-        raise RuntimeError(
-            f"{name}: source has dtype {unwrap(source).dtype}, expected {unwrap(input).dtype}, as "
-            "input"
-        )
+    require_same_dtype(name, "source", source, input)
     return dim, index
 
 
@@ -271,9 +263,9 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     if not input.ndim:
         y = index_add(input.reshape((1,)), 0, index, source.reshape((1,)), alpha=alpha)
         return y.reshape(())
-    check_range("index_add", index, dim, input.shape[dim], RuntimeError)
+    check_index_range("index_add", index, dim, input.shape[dim], RuntimeError)
     source = source if alpha == 1 else source * alpha
-    return input + Unindex.apply(source, tuple(input.shape), _slices_at(dim, index))
+    return input + Unindex.apply(source, tuple(input.shape), slices_at(dim, index))
 
 
 @accepts_axis
@@ -282,8 +274,8 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     dim, index = _prepare_source("index_copy", input, dim, index, source)
     if not input.ndim:
         return index_copy(input.reshape((1,)), 0, index, source.reshape((1,))).reshape(())
-    check_range("index_copy", index, dim, input.shape[dim])
-    return IndexPut.apply(input, source, _slices_at(dim, index))
+    check_index_range("index_copy", index, dim, input.shape[dim])
+    return IndexPut.apply(input, source, slices_at(dim, index))
 
 
 @accepts_axis
@@ -295,7 +287,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     if not input.ndim:
         return index_fill(input.reshape((1,)), 0, index, value).reshape(())
     size = input.shape[dim]
-    check_range("index_fill", index, dim, size, negative=True)
+    check_index_range("index_fill", index, dim, size, negative=True)
     # A mask, so that an index that repeats counts once in the gradient of value.
     mask = xp(unwrap(input)).zeros(size, dtype=bool)
     mask[unwrap(index)] = True
@@ -311,11 +303,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     basic, index = take_apart(input, tuple(indices))
     index = basic if index is None else index
     assert index is not None
-    if unwrap(values).dtype != unwrap(input).dtype:
-        raise RuntimeError(
-            f"index_put: values have dtype {unwrap(values).dtype}, expected {unwrap(input).dtype}, "
-            "as input"
-        )
+    require_same_dtype("index_put", "values", values, input)
     if not accumulate:
         return IndexPut.apply(input, values, index)
     values = broadcast_to(values, index_shape(unwrap(input), index))
@@ -330,17 +318,11 @@ def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) 
         raise IndexError(
             f"put: source has {source.shape[0]} elements, expected {index.shape[0]}, as index has"
         )
-    check_range("put", index, 0, flat.shape[0], negative=True)
+    check_index_range("put", index, 0, flat.shape[0], negative=True)
     return index_put(flat, (index,), source, accumulate).reshape(input.shape)
 
 
 __all__ = [
-    "index_add",
-    "index_copy",
-    "index_fill",
-    "index_put",
-    "put",
-    "scatter",
-    "scatter_add",
+    "index_add", "index_copy", "index_fill", "index_put", "put", "scatter", "scatter_add",
     "scatter_reduce",
-]
+]  # fmt: skip

@@ -6,7 +6,6 @@ Nothing is copied where memory allows it: the results are views.
 from __future__ import annotations
 
 import math
-import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,21 +15,10 @@ from ..autograd.variable import Variable, unwrap
 from ..backend import Array, xp
 from ..dtype import DType, to_numpy_dtype
 from ..errors import ShapeError
-from .dims import accepts_axis, normalize_dim
+from .dims import Ints, accepts_axis, as_ints, distinct_dims, normalize_dim
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
-
-Ints = Any  # an int (with more after it), or a tuple or list of them
-
-
-def as_ints(name: str, first: Any, more: tuple = ()) -> tuple[int, ...]:
-    """`2, 3` or `(2, 3)` or `[2, 3]`, as PyTorch's methods take them, as a tuple of ints."""
-    values = first if not more and isinstance(first, (tuple, list)) else (first, *more)
-    try:
-        return tuple(map(operator.index, values))
-    except TypeError:
-        raise TypeError(f"{name}: got {values}, expected ints or one tuple of ints") from None
 
 
 def infer_shape(name: str, old: tuple, new: tuple[int, ...]) -> tuple[int, ...]:
@@ -73,7 +61,7 @@ class View(Reshape):
 
 
 class ViewDtype(Op):
-    """y = the bytes of x, read as another dtype (no gradient)"""
+    """y = the bytes of x, read as another dtype;  no gradient"""
 
     view = True
     differentiable = False
@@ -198,10 +186,7 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     if dim is None:
         chosen = set(range(len(shape)))
     else:
-        dims = as_ints("squeeze", dim)
-        chosen = {normalize_dim("squeeze", d, len(shape)) for d in dims}
-        if len(chosen) < len(dims):
-            raise RuntimeError(f"squeeze: a dim appears more than once in {dims}; name each once")
+        chosen = set(distinct_dims("squeeze", as_ints("squeeze", dim), len(shape)))
     return Squeeze.apply(input, tuple(n for i, n in enumerate(shape) if n != 1 or i not in chosen))
 
 
@@ -253,10 +238,7 @@ def permute(input: Tensor, dims: Ints, *more: int) -> Tensor:
         raise RuntimeError(
             f"permute: got {len(given)} dims {given}, expected {ndim}, one for each of the tensor's"
         )
-    order = tuple([normalize_dim("permute", d, ndim) for d in given])
-    if len(set(order)) != ndim:
-        raise RuntimeError(f"permute: a dim appears more than once in {given}; name each once")
-    return Permute.apply(input, order)
+    return Permute.apply(input, distinct_dims("permute", given, ndim))
 
 
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
@@ -325,20 +307,6 @@ def moveaxis(input: Tensor, source: Ints, destination: Ints) -> Tensor:
 
 
 __all__ = [
-    "flatten",
-    "moveaxis",
-    "movedim",
-    "permute",
-    "ravel",
-    "reshape",
-    "reshape_as",
-    "squeeze",
-    "swapaxes",
-    "swapdims",
-    "t",
-    "transpose",
-    "unflatten",
-    "unsqueeze",
-    "view",
-    "view_as",
-]
+    "flatten", "moveaxis", "movedim", "permute", "ravel", "reshape", "reshape_as", "squeeze",
+    "swapaxes", "swapdims", "t", "transpose", "unflatten", "unsqueeze", "view", "view_as",
+]  # fmt: skip

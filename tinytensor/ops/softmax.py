@@ -13,10 +13,10 @@ from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..dtype import to_numpy_dtype
 from ..random import generator_for
+from .broadcast import atleast_1d
 from .dims import accepts_axis, normalize_dim
 from .pointwise import exp
-from .promote import cast
-from .reduce import require_float
+from .promote import cast, require_float
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -29,21 +29,16 @@ class Softmax(Op):
 
     def forward(self, x: Array, dim: int) -> Array:
         self.dim = dim
-        return softmax_of(x, dim)
+        if not x.size:
+            return x.copy()
+        y = x - x.max(axis=dim, keepdims=True)  # every step is written into this one array
+        xp(x).exp(y, out=y)
+        y /= y.sum(axis=dim, keepdims=True)
+        return y
 
     def backward(self, g: Any) -> Any:
         (y,) = self.saved
         return y * (g - (g * y).sum(axis=self.dim, keepdims=True))
-
-
-def softmax_of(x: Array, dim: int) -> Array:
-    """Softmax of a raw array, in one new array."""
-    if not x.size:
-        return x.copy()
-    y = x - x.max(axis=dim, keepdims=True)
-    xp(x).exp(y, out=y)
-    y /= y.sum(axis=dim, keepdims=True)
-    return y
 
 
 class LogSoftmax(Op):
@@ -75,9 +70,8 @@ def _apply(op: Any, input: Tensor, dim: int | None, dtype: Any) -> Tensor:
         dim = 0 if input.ndim in (0, 1, 3) else 1
         warn(f"{name}: dim is not given, {dim} is taken as in old PyTorch; pass dim=")
     dim = normalize_dim(name, dim, input.ndim)
-    if not input.ndim:
-        return op.apply(input.reshape((1,)), 0).reshape(())
-    return op.apply(input, dim)
+    y = op.apply(atleast_1d(input), dim)
+    return y if input.ndim else y.reshape(())
 
 
 @accepts_axis

@@ -7,85 +7,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..autograd.op import Op
-from ..autograd.variable import Variable, unwrap, wrap
+from ..autograd.variable import unwrap, wrap_like
 from ..backend import Array, is_array, xp
 from ..errors import ShapeError
 from . import return_types
-from .dims import accepts_axis, at_least_1d, normalize_dim
+from .broadcast import atleast_1d
+from .dims import accepts_axis, normalize_dim
 from .gather import gather
 from .minmax import check_not_empty, pick
-from .part import along
+from .parse_index import along
 from .promote import cast
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
-
-
-class Argsort(Op):
-    """Indices that sort x along dim; equal elements keep their order, NaN is the largest."""
-
-    differentiable = False
-
-    def forward(self, x: Array, dim: int, descending: bool) -> Array:
-        lib = xp(x)
-        if not descending:
-            return lib.argsort(x, axis=dim, kind="stable")
-        # Sorted upwards and read from the end, equal elements would be in reverse order:
-        # so they are reversed before as well, and their indices counted from the end.
-        from_end = lib.argsort(lib.flip(x, dim), axis=dim, kind="stable")
-        return x.shape[dim] - 1 - lib.flip(from_end, dim)
-
-
-class Unique(Op):
-    """The distinct elements, upwards; where each element went; how often each occurs."""
-
-    differentiable = False
-
-    def forward(self, x: Array, dim: int | None) -> tuple:
-        values, inverse, counts = xp(x).unique(
-            x, return_inverse=True, return_counts=True, axis=dim, equal_nan=False
-        )
-        return values, inverse.reshape(x.shape if dim is None else -1), counts
-
-
-class UniqueConsecutive(Op):
-    """The first element of each run of equal ones; the run of each element; the runs' lengths."""
-
-    differentiable = False
-
-    def forward(self, x: Array, dim: int) -> tuple:
-        lib = xp(x)
-        length = x.shape[dim]
-        rows = lib.moveaxis(x, dim, 0).reshape(length, x.size // max(length, 1))
-        starts = lib.ones(length, dtype=bool)
-        starts[1:] = (rows[1:] != rows[:-1]).any(axis=1)
-        inverse = lib.cumsum(starts) - 1
-        (first,) = lib.nonzero(starts)
-        counts = lib.diff(lib.concatenate((first, lib.asarray([length]))))
-        return x.take(first, axis=dim), inverse, counts
-
-
-class Searchsorted(Op):
-    """How many elements of a sorted sequence come before each value."""
-
-    differentiable = False
-
-    def forward(self, sequence: Array, values: Array, right: bool) -> Array:
-        if sequence.ndim == 1:
-            return xp(values).searchsorted(sequence, values, side="right" if right else "left")
-        # (…, n) and (…, m) → (…, m, n): compare each value with each element
-        before = sequence[..., None, :]
-        each = values[..., :, None]
-        return (before <= each if right else before < each).sum(axis=-1)
-
-
-class Isin(Op):
-    """Whether each element is one of the test elements."""
-
-    differentiable = False
-
-    def forward(self, x: Array, test: Array, invert: bool) -> Array:
-        return xp(x).isin(x, test, invert=invert)
 
 
 # ------------------------------------------------------------------------------------------
@@ -93,10 +27,25 @@ class Isin(Op):
 # ------------------------------------------------------------------------------------------
 
 
+class Argsort(Op):
+    """y = the indices that sort x along dim, equals in their order, NaN last;  no gradient"""
+
+    differentiable = False
+
+    def forward(self, x: Array, dim: int, descending: bool) -> Array:
+        library = xp(x)
+        if not descending:
+            return library.argsort(x, axis=dim, kind="stable")
+        # Sorted upwards and read from the end, equal elements would be in reverse order:
+        # so they are reversed before as well, and their indices counted from the end.
+        from_end = library.argsort(library.flip(x, dim), axis=dim, kind="stable")
+        return x.shape[dim] - 1 - library.flip(from_end, dim)
+
+
 def _order(name: str, input: Any, dim: Any, descending: bool) -> tuple[Any, Any, int]:
     """(input with at least one dim, indices that sort it, dim)"""
     dim = normalize_dim(name, dim, input.ndim)
-    line = at_least_1d(input)
+    line = atleast_1d(input)
     return line, Argsort.apply(line, dim, bool(descending)), dim
 
 
@@ -165,6 +114,39 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> ret
 # ------------------------------------------------------------------------------------------
 
 
+class Unique(Op):
+    """values, inverse, counts = the distinct x, upwards, where each x went, how often it occurs;
+    no gradient
+    """
+
+    differentiable = False
+
+    def forward(self, x: Array, dim: int | None) -> tuple:
+        values, inverse, counts = xp(x).unique(
+            x, return_inverse=True, return_counts=True, axis=dim, equal_nan=False
+        )
+        return values, inverse.reshape(x.shape if dim is None else -1), counts
+
+
+class UniqueConsecutive(Op):
+    """values, inverse, counts = the first x of each run of equals, the run of each x, the lengths;
+    no gradient
+    """
+
+    differentiable = False
+
+    def forward(self, x: Array, dim: int) -> tuple:
+        library = xp(x)
+        length = x.shape[dim]
+        rows = library.moveaxis(x, dim, 0).reshape(length, x.size // max(length, 1))
+        starts = library.ones(length, dtype=bool)
+        starts[1:] = (rows[1:] != rows[:-1]).any(axis=1)
+        inverse = library.cumsum(starts) - 1
+        (first,) = library.nonzero(starts)
+        counts = library.diff(library.concatenate((first, library.asarray([length]))))
+        return x.take(first, axis=dim), inverse, counts
+
+
 def _chosen(values: Any, inverse: Any, counts: Any, with_inverse: bool, with_counts: bool) -> Any:
     """The values alone, or a tuple of what was asked for."""
     results = (values,) + (inverse,) * with_inverse + (counts,) * with_counts
@@ -209,6 +191,25 @@ def unique_consecutive(
         dim = _dim_of_slices("unique_consecutive", input, dim)
         values, inverse, counts = UniqueConsecutive.apply(input, dim)
     return _chosen(values, inverse, counts, return_inverse, return_counts)
+
+
+# ------------------------------------------------------------------------------------------
+# Finding values
+# ------------------------------------------------------------------------------------------
+
+
+class Searchsorted(Op):
+    """y = how many elements of a sorted sequence come before each value;  no gradient"""
+
+    differentiable = False
+
+    def forward(self, sequence: Array, values: Array, right: bool) -> Array:
+        if sequence.ndim == 1:
+            return xp(values).searchsorted(sequence, values, side="right" if right else "left")
+        # (…, n) and (…, m) → (…, m, n): compare each value with each element
+        before = sequence[..., None, :]
+        each = values[..., :, None]
+        return (before <= each if right else before < each).sum(axis=-1)
 
 
 def searchsorted(
@@ -256,6 +257,15 @@ def _place(name: str, sequence: Any, values: Any, right: bool, out_int32: bool) 
     return cast(places, np.dtype(np.int32)) if out_int32 else places
 
 
+class Isin(Op):
+    """y = whether each x is one of the test elements;  no gradient"""
+
+    differentiable = False
+
+    def forward(self, x: Array, test: Array, invert: bool) -> Array:
+        return xp(x).isin(x, test, invert=invert)
+
+
 def isin(
     elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
@@ -267,21 +277,12 @@ def isin(
 
 def _as_tensor_like(value: Any, like: Any) -> Any:
     """A tensor or array as it is; a Python number as a 0-d one of like's kind and library."""
-    if isinstance(value, Variable) or is_array(value):
+    if is_array(unwrap(value)):
         return value
-    array = xp(unwrap(like)).asarray(value)
-    return wrap(array) if isinstance(like, Variable) else array
+    return wrap_like(xp(unwrap(like)).asarray(value), like)
 
 
 __all__ = [
-    "argsort",
-    "bucketize",
-    "isin",
-    "kthvalue",
-    "msort",
-    "searchsorted",
-    "sort",
-    "topk",
-    "unique",
+    "argsort", "bucketize", "isin", "kthvalue", "msort", "searchsorted", "sort", "topk", "unique",
     "unique_consecutive",
-]
+]  # fmt: skip

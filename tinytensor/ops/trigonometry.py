@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..autograd.op import Op
 from ..backend import Array, xp
 from .power import sqrt
-from .promote import as_float, promote_float
+from .promote import as_float, not_zero, promote_float
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -132,8 +132,7 @@ class Atan2(Op):
 
     def backward(self, g: Any) -> Any:
         a, b = self.saved
-        square = a * a + b * b
-        scaled = g / (square + (square == 0))  # 1 in place of 0, so that b·g/1 is 0 there
+        scaled = g / not_zero(a * a + b * b)
         return scaled * b if self.needs(0) else None, -scaled * a if self.needs(1) else None
 
 

@@ -5,16 +5,21 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from .. import ops
 from ..autograd.op import Op
 from ..backend import Array, xp
 from ..dtype import to_numpy_dtype
 from .dims import accepts_axis, keep_dims, normalize_dims
-from .promote import cast
-from .reduce import mean, require_float, spread, total
+from .minmax import amax, amin
+from .promote import cast, not_zero, require_float
+from .reduce import mean, spread, sum, total
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
+
+
+# ------------------------------------------------------------------------------------------
+# Variance and standard deviation
+# ------------------------------------------------------------------------------------------
 
 
 def variance(x: Array, dims: tuple, correction: float, keepdim: bool) -> tuple[Array, float]:
@@ -60,46 +65,6 @@ class Std(Op):
         g = g * self.scale / not_zero(y) * (y != 0)
         g = g.reshape(keep_dims(x.shape, self.dims))
         return g * (x - mean(x, self.dims, True))
-
-
-def not_zero(y: Any) -> Any:
-    """y with 1 in place of 0: a divisor for what is 0 there anyway."""
-    return y + (y == 0)
-
-
-class Norm(Op):
-    """y = (Σ |x|ᵖ)^(1/p);  dx = g·(x/y)·(|x|/y)^(p − 2), and 0 where x or y is
-
-    p = 0 counts the elements that are not 0; its gradient is 0.
-    """
-
-    saves = ("x", "out")
-
-    def forward(self, x: Array, p: float, dims: tuple, keepdim: bool) -> Array:
-        self.p, self.dims = p, dims
-        if p == 2:
-            return xp(x).sqrt(total(x * x, dims, keepdim))
-        if p == 0:
-            return total((x != 0).astype(x.dtype), dims, keepdim)
-        return total(abs(x) ** p, dims, keepdim) ** (1 / p)
-
-    def backward(self, g: Any) -> Any:
-        x, y = self.saved
-        if self.p == 0:
-            return spread(g * 0, x.shape, self.dims)
-        kept = keep_dims(x.shape, self.dims)
-        divisor = not_zero(y).reshape(kept)
-        gx = g.reshape(kept) * (x / divisor)
-        if self.p != 2:
-            gx = gx * (not_zero(abs(x)) / divisor) ** (self.p - 2)
-        if self.p < 0:  # then y is 0 as soon as one of several x is
-            gx = gx * (y != 0).reshape(kept)
-        return gx
-
-
-# ------------------------------------------------------------------------------------------
-# Variance and standard deviation
-# ------------------------------------------------------------------------------------------
 
 
 def _variance_arguments(name: str, input: Any, dim: Any, unbiased: Any, correction: Any) -> tuple:
@@ -179,6 +144,36 @@ def std_mean(
 # ------------------------------------------------------------------------------------------
 
 
+class Norm(Op):
+    """y = (Σ |x|ᵖ)^(1/p);  dx = g·(x/y)·(|x|/y)^(p − 2), and 0 where x or y is
+
+    p = 0 counts the elements that are not 0; its gradient is 0.
+    """
+
+    saves = ("x", "out")
+
+    def forward(self, x: Array, p: float, dims: tuple, keepdim: bool) -> Array:
+        self.p, self.dims = p, dims
+        if p == 2:
+            return xp(x).sqrt(total(x * x, dims, keepdim))
+        if p == 0:
+            return total((x != 0).astype(x.dtype), dims, keepdim)
+        return total(abs(x) ** p, dims, keepdim) ** (1 / p)
+
+    def backward(self, g: Any) -> Any:
+        x, y = self.saved
+        if self.p == 0:
+            return spread(g * 0, x.shape, self.dims)
+        kept = keep_dims(x.shape, self.dims)
+        divisor = not_zero(y).reshape(kept)
+        dx = g.reshape(kept) * (x / divisor)
+        if self.p != 2:
+            dx = dx * (not_zero(abs(x)) / divisor) ** (self.p - 2)
+        if self.p < 0:  # then y is 0 as soon as one of several x is
+            dx = dx * (y != 0).reshape(kept)
+        return dx
+
+
 @accepts_axis
 def norm(
     input: Tensor,
@@ -207,9 +202,9 @@ def norm(
             f"{p} norm of over dims {dims}, expected at least one element"
         )
     if math.isinf(p):
-        return (ops.amax if p > 0 else ops.amin)(abs(input), dims, keepdim)
+        return (amax if p > 0 else amin)(abs(input), dims, keepdim)
     if p == 1:
-        return ops.sum(abs(input), dims, keepdim)
+        return sum(abs(input), dims, keepdim)
     return Norm.apply(input, float(p), dims, keepdim)
 
 

@@ -13,10 +13,9 @@ from .optimizer import Optimizer
 class Adam(Optimizer):
     """m ← β₁m + (1−β₁)g,  v ← β₂v + (1−β₂)g²,  p ← p − lr·m̂ / (√v̂ + ε)
 
-    with m̂ = m/(1−β₁ᵗ), v̂ = v/(1−β₂ᵗ). weight_decay adds weight_decay·p to the gradient.
+    with m̂ = m/(1−β₁ᵗ), v̂ = v/(1−β₂ᵗ). weight_decay adds weight_decay·p to the gradient;
+    decoupled_weight_decay takes lr·weight_decay·p off the parameter instead, as AdamW does.
     """
-
-    decoupled = False  # whether weight decay acts on the parameter instead of on the gradient
 
     def __init__(
         self,
@@ -24,7 +23,7 @@ class Adam(Optimizer):
         lr: float = 1e-3,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
-        weight_decay: float = 0.0,
+        weight_decay: float = 0,
         amsgrad: bool = False,
         *,
         maximize: bool = False,
@@ -32,6 +31,7 @@ class Adam(Optimizer):
         fused: bool | None = None,
         capturable: bool = False,
         differentiable: bool = False,
+        decoupled_weight_decay: bool = False,
     ):
         name = type(self).__name__
         for label, value in {"lr": lr, "eps": eps, "weight_decay": weight_decay}.items():
@@ -49,6 +49,11 @@ class Adam(Optimizer):
                 "weight_decay": weight_decay,
                 "amsgrad": amsgrad,
                 "maximize": maximize,
+                "foreach": foreach,
+                "capturable": capturable,
+                "differentiable": differentiable,
+                "fused": fused,
+                "decoupled_weight_decay": decoupled_weight_decay,
             },
         )
 
@@ -66,7 +71,7 @@ class Adam(Optimizer):
         if group["maximize"]:
             gradient = -gradient
         if decay:
-            if self.decoupled:
+            if group["decoupled_weight_decay"]:
                 parameter *= 1 - lr * decay
             else:
                 gradient = gradient + parameter * decay
@@ -75,6 +80,8 @@ class Adam(Optimizer):
         mean += gradient * (1 - beta1)
         square *= beta2
         scratch = gradient * gradient
+        if not parameter.ndim:
+            scratch = library.asarray(scratch)  # NumPy made a scalar of it, which has no memory
         scratch *= 1 - beta2
         square += scratch
         if group["amsgrad"]:
@@ -93,9 +100,8 @@ class Adam(Optimizer):
 class AdamW(Adam):
     """Adam with decoupled weight decay: p ← p·(1 − lr·weight_decay) before the step."""
 
-    decoupled = True
-
     def __init__(self, params: Iterable, lr: float = 1e-3,
                  betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 1e-2, amsgrad: bool = False, **options: Any):  # fmt: skip
+        options["decoupled_weight_decay"] = True
         super().__init__(params, lr, betas, eps, weight_decay, amsgrad, **options)

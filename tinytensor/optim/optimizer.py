@@ -6,12 +6,17 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 from ..autograd.mode import enable_grad, no_grad
+from ..autograd.site import warn
 from ..autograd.variable import Variable, wrap, writes_of
+from ..backend import is_array
 
 
 class Optimizer:
-    """Base class. A subclass writes `update(parameter, gradient, state, group)` on raw arrays.
+    """Base class. A subclass writes `update(parameter, gradient, state, group)` on raw arrays,
+    with arrays and numbers in `state`; or, as for PyTorch, a `step` of its own on tensors.
 
     params    tensors, or dicts {"params": tensors, setting: value, …}, one for each group
     defaults  settings of the groups that do not say otherwise
@@ -39,6 +44,8 @@ class Optimizer:
         group = {**self.defaults, **param_group}
         params = group["params"]
         group["params"] = [params] if isinstance(params, Variable) else list(params)
+        if len(set(group["params"])) < len(group["params"]):
+            warn(f"{type(self).__name__}: a group has the same parameter more than once")
         known = {p for existing in self.param_groups for p in existing["params"]}
         for p in group["params"]:
             if not isinstance(p, Variable):
@@ -55,17 +62,18 @@ class Optimizer:
                 raise ValueError(
                     f"{type(self).__name__}: a parameter of shape {p._shape} is in two groups"
                 )
-            known.add(p)
         self.param_groups.append(group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients, or fill them with zeros."""
         for group in self.param_groups:
             for p in group["params"]:
-                if set_to_none or p._grad is None:
+                if set_to_none:
                     p._grad = None
-                else:
-                    p._grad = wrap(p._grad.array * 0)
+                elif p._grad is not None:
+                    if p._grad.requires_grad:
+                        p._grad.detach_()
+                    p._grad.zero_()
 
     def step(self, closure: Callable | None = None) -> Any:
         """Change every parameter that has a gradient. closure: recomputes and returns the loss."""
@@ -73,7 +81,7 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        with no_grad():
+        with no_grad(), np.errstate(all="ignore"):  # inf and NaN come without a warning
             for group in self.param_groups:
                 for p in group["params"]:
                     if p._grad is not None:
@@ -95,8 +103,9 @@ class Optimizer:
             {**group, "params": [number[p] for p in group["params"]]} for group in self.param_groups
         ]
         state = {
-            number[p]: {k: wrap(v) if hasattr(v, "dtype") else v for k, v in values.items()}
+            number[p]: {k: wrap(v) if is_array(v) else v for k, v in values.items()}
             for p, values in self.state.items()
+            if values
         }
         return {"state": state, "param_groups": groups}
 
@@ -115,9 +124,19 @@ class Optimizer:
             group.update({k: v for k, v in settings.items() if k != "params"})
         self.state.clear()
         for number, values in state_dict["state"].items():
-            self.state[by_number[number]] = {
-                k: v.array.copy() if isinstance(v, Variable) else v for k, v in values.items()
-            }
+            p = by_number[number]
+            self.state[p] = {k: self._loaded(k, v, p) for k, v in values.items()}
+
+    def _loaded(self, key: str, value: Any, p: Any) -> Any:
+        """A value of a state dict as this optimiser keeps it for parameter p."""
+        if not isinstance(value, Variable):
+            return value
+        if key == "step":
+            return value.item()  # PyTorch keeps it in a tensor
+        floating = value.is_floating_point()
+        value = value.detach().to(p.device, p.dtype if floating else value.dtype).clone()
+        works_on_arrays = type(self).update is not Optimizer.update
+        return value.array if works_on_arrays else value
 
     def __repr__(self) -> str:
         lines = [f"{type(self).__name__} ("]

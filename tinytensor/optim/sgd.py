@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ..autograd.variable import own_copy
 from .optimizer import Optimizer
 
 
@@ -45,6 +46,9 @@ class SGD(Optimizer):
                 "weight_decay": weight_decay,
                 "nesterov": nesterov,
                 "maximize": maximize,
+                "foreach": foreach,
+                "differentiable": differentiable,
+                "fused": fused,
             },
         )
 
@@ -57,7 +61,7 @@ class SGD(Optimizer):
         if momentum:
             velocity = state.get("momentum_buffer")
             if velocity is None:
-                velocity = state["momentum_buffer"] = gradient.copy()
+                velocity = state["momentum_buffer"] = own_copy(gradient)
             else:
                 velocity *= momentum
                 velocity += gradient * (1 - group["dampening"])

@@ -1,5 +1,5 @@
-"""Helpers around training: `checkpoint` recomputes intermediate values to save memory."""
+"""Helpers around training: `data` makes batches, `checkpoint` recomputes values to save memory."""
 
-from . import checkpoint
+from . import checkpoint, data
 
-__all__ = ["checkpoint"]
+__all__ = ["checkpoint", "data"]

@@ -7,17 +7,16 @@ through what that run recorded.
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
+from ..autograd import anomaly
 from ..autograd.engine import run
 from ..autograd.mode import enable_grad, state
-from ..autograd.op import Op, Output, _next_order
-from ..autograd.site import call_site, describe_site
+from ..autograd.op import Op, Output, next_order
 from ..autograd.variable import Variable, edge_of, refresh, writes_of
-from ..autograd.walk import collect_since
+from ..autograd.walk import collect
 from ..backend import CPU, device_of
 from ..errors import GradientError
 from ..random import default_generator_of
@@ -32,20 +31,14 @@ class Checkpoint(Op):
     """
 
     def __init__(self, call: Call, start: int, made: dict[int, Variable]):
-        edges = {i: edge_of(tensor) for i, tensor in made.items()}
-        _, outside = collect_since(tuple(dict.fromkeys(edges.values())), start)
+        arrays = [tensor.array for tensor in made.values()]
+        outside = _ends(map(edge_of, made.values()), start)
+        self.enter_graph(outside, [a.shape for a in arrays], [a.dtype for a in arrays])
         self.positions = tuple(made)  # of the outputs that the function made
-        self._edges = outside
         self._tracked = -1
-        self._order = _next_order()
-        self._shape = [tensor.array.shape for tensor in made.values()]
-        self._dtype = [tensor.array.dtype for tensor in made.values()]
-        self._hooks = None
         self._kept = call  # the walk frees it when the rule has run
         leaves = [edge for edge in outside if isinstance(edge, Variable)]
         self._saved = call.versions + [(writes_of(leaf), writes_of(leaf)[0]) for leaf in leaves]
-        self.scope = state.mode.scope
-        self._code, self._instruction = call_site(sys._getframe(2))
 
     def fill_missing(self, grads: list) -> list:
         return grads  # an output without a gradient is simply not a root of the inner walk
@@ -53,7 +46,7 @@ class Checkpoint(Op):
     def backward(self, *grads: Any) -> tuple:
         create_graph = state.mode.grad
         call = self._unchanged_call()
-        start = _next_order()
+        start = next_order()
         outputs, _ = flatten(call.again(self.scope))
         roots: dict[Any, Any] = {}
         for position, g, shape in zip(self.positions, grads, self._shape):
@@ -66,8 +59,7 @@ class Checkpoint(Op):
             edge = edge_of(out)
             if g is not None and edge is not None:
                 roots[edge] = roots[edge] + g if edge in roots else g
-        _, outside = collect_since(tuple(roots), start)
-        if not set(outside) <= set(self._edges):
+        if not set(_ends(roots, start)) <= set(self._edges):
             raise GradientError(
                 "checkpoint: the function used other tensors than in the forward pass; it must do "
                 "the same each time"
@@ -77,19 +69,19 @@ class Checkpoint(Op):
         return tuple(wanted[edge] for edge in self._edges)
 
     def _unchanged_call(self) -> Call:
+        """The call, if what it depends on is still there and as it was."""
         if self._kept is None:
-            raise GradientError(
-                "checkpoint: backward a second time, but the inputs it kept are freed; give the "
-                f"first backward retain_graph=True{describe_site(self)}"
-            )
+            raise anomaly.freed_values(self)
         for writes, version in self._saved:
             if writes[0] != version:
-                raise GradientError(
-                    "checkpoint: a tensor that the function uses was changed in place since the "
-                    f"forward pass (version {writes[0]}, expected {version}), so that it "
-                    f"cannot be run again; clone() before the write{describe_site(self)}"
-                )
+                what = "a tensor that the function uses"
+                raise anomaly.changed_value(self, what, writes, version)
         return self._kept
+
+
+def _ends(roots: Iterable[Any], start: int) -> list:
+    """What the roots depend on that was there before the moment `start`."""
+    return [node for node in collect(roots, start) if node._order <= start]
 
 
 class Call:
@@ -154,7 +146,7 @@ def checkpoint(
             return function(*args, **kwargs)
     call = Call(function, args, kwargs, preserve_rng_state)
     call.context = second
-    start = _next_order()
+    start = next_order()
     with first:
         outputs = function(*args, **kwargs)
 

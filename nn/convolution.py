@@ -1,0 +1,270 @@
+"""Convolution layers, and transposed ones, over lines (1d), pictures (2d) and volumes (3d)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import tinytensor as tt
+from tinytensor.tensor import Tensor
+
+from . import functional as F
+from . import init
+from .module import Module
+from .parameter import Parameter
+
+Sizes = int | Sequence[int]  # one for every dimension of the image, or one for each
+PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
+
+
+def _each(value: Any, dims: int) -> tuple:
+    """One for each dimension of the image."""
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,) * dims
+
+
+class _Convolution(Module):
+    """The settings, weight and bias of a convolution, transposed or not.
+
+    weight (out_channels, in_channels / groups, kernel …), transposed (in_channels, out_channels /
+    groups, kernel …); bias (out_channels). Both start uniform in ±1/√(weights for one output).
+    """
+
+    dims: int  # of the image
+    transposed = False
+    weight: Parameter
+    bias: Parameter | None
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes,
+        padding: Sizes | str, dilation: Sizes, output_padding: Sizes, groups: int, bias: bool,
+        padding_mode: str, device: Any, dtype: Any,
+    ):  # fmt: skip
+        super().__init__()
+        name = type(self).__name__
+        if groups < 1:
+            raise ValueError(f"{name}: got groups={groups}, expected at least 1")
+        for what, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
+            if channels % groups:
+                raise ValueError(f"{name}: {what}={channels} is no multiple of groups={groups}")
+        if padding_mode not in PADDING_MODES:
+            raise ValueError(
+                f"{name}: got padding_mode {padding_mode!r}, expected one of {PADDING_MODES}"
+            )
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.kernel_size = _each(kernel_size, self.dims)
+        self.stride = _each(stride, self.dims)
+        self.padding = padding if isinstance(padding, str) else _each(padding, self.dims)
+        self.dilation = _each(dilation, self.dims)
+        self.output_padding = _each(output_padding, self.dims)
+        self.groups = groups
+        self.padding_mode = padding_mode
+        self._check_named_padding()
+        first, second = in_channels, out_channels
+        if not self.transposed:
+            first, second = second, first
+        shape = (first, second // groups, *self.kernel_size)
+        self.weight = Parameter(tt.empty(shape, device=device, dtype=dtype))
+        self.register_parameter(
+            "bias", Parameter(tt.empty(out_channels, device=device, dtype=dtype)) if bias else None
+        )
+        self.reset_parameters()
+
+    def _check_named_padding(self) -> None:
+        if not isinstance(self.padding, str):
+            return
+        name = type(self).__name__
+        if self.padding not in ("same", "valid"):
+            raise ValueError(
+                f"{name}: got padding {self.padding!r}, expected ints, 'same' or 'valid'"
+            )
+        if self.padding == "same" and any(s != 1 for s in self.stride):
+            raise ValueError(f"{name}: padding='same' needs stride 1, got {self.stride}")
+
+    def reset_parameters(self) -> None:
+        fan_in = math.prod(self.weight.shape[1:])
+        if fan_in:
+            init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None and fan_in:
+            bound = 1 / math.sqrt(fan_in)
+            init.uniform_(self.bias, -bound, bound)
+
+    def extra_repr(self) -> str:
+        text = f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}"
+        text += f", stride={self.stride}"
+        usual = {"padding": (0,), "dilation": (1,), "output_padding": (0,)}
+        for name, value in usual.items():
+            if getattr(self, name) != value * self.dims:
+                text += f", {name}={getattr(self, name)}"
+        if self.groups != 1:
+            text += f", groups={self.groups}"
+        if self.bias is None:
+            text += ", bias=False"
+        if self.padding_mode != "zeros":
+            text += f", padding_mode={self.padding_mode}"
+        return text
+
+
+# ------------------------------------------------------------------------------------------
+# Convolution
+# ------------------------------------------------------------------------------------------
+
+
+class _Conv(_Convolution):
+    function: Callable
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1,
+        padding: Sizes | str = 0, dilation: Sizes = 1, groups: int = 1, bias: bool = True,
+        padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
+    ):  # fmt: skip
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, 0, groups, bias,
+            padding_mode, device, dtype,
+        )  # fmt: skip
+
+    def forward(self, input: Tensor) -> Tensor:
+        padding: Any = self.padding
+        if self.padding_mode != "zeros":
+            input = F.pad(input, self._pad_amounts(), mode=self.padding_mode)
+            padding = 0
+        return type(self).function(
+            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
+        )
+
+    def _pad_amounts(self) -> list[int]:
+        """(before, after) for each dimension, the last one first."""
+        if self.padding == "same":  # an odd number of elements is one more at the end
+            total = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
+            ends = [(n // 2, n - n // 2) for n in total]
+        elif self.padding == "valid":
+            ends = [(0, 0)] * self.dims
+        else:
+            ends = [(n, n) for n in self.padding]
+        return [n for pair in reversed(ends) for n in pair]
+
+
+class Conv1d(_Conv):
+    """y[o] = b[o] + Σ w[o, c]⋆x[c]:  x (N, in_channels, L) → y (N, out_channels, L')
+
+    The arguments are those of Conv2d.
+    """
+
+    dims = 1
+    function = F.conv1d
+
+
+class Conv2d(_Conv):
+    """y[o] = b[o] + Σ w[o, c]⋆x[c]:  x (N, in_channels, H, W) → y (N, out_channels, H', W')
+
+    ⋆ slides a kernel over a picture: each pixel of y is a weighted sum of a window of x. x may also
+    come without the N. H' = (H + 2·padding − dilation·(kernel_size − 1) − 1) // stride + 1, and the
+    same for W'.
+
+    kernel_size:   of a window: one int, or (height, width), as all sizes here
+    stride:        how far a window is from the next
+    padding:       how many pixels to add all around; "same": as many as keep the size; "valid": 0
+    dilation:      how far the elements of a window are apart
+    groups:        channels are divided into so many groups that do not mix
+    padding_mode:  what is added: "zeros", "reflect", "replicate" or "circular", see F.pad
+    """
+
+    dims = 2
+    function = F.conv2d
+
+
+class Conv3d(_Conv):
+    """y[o] = b[o] + Σ w[o, c]⋆x[c]:  x (N, in_channels, D, H, W) → y (N, out_channels, D', H', W')
+
+    The arguments are those of Conv2d.
+    """
+
+    dims = 3
+    function = F.conv3d
+
+
+# ------------------------------------------------------------------------------------------
+# Transposed convolution
+# ------------------------------------------------------------------------------------------
+
+
+class _ConvTranspose(_Convolution):
+    transposed = True
+    function: Callable
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1,
+        padding: Sizes = 0, output_padding: Sizes = 0, groups: int = 1, bias: bool = True,
+        dilation: Sizes = 1, padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
+    ):  # fmt: skip
+        if padding_mode != "zeros":
+            raise ValueError(
+                f"{type(self).__name__}: got padding_mode {padding_mode!r}, expected 'zeros'"
+            )
+        if isinstance(padding, str):
+            raise TypeError(f"{type(self).__name__}: got padding {padding!r}, expected ints")
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, output_padding,
+            groups, bias, padding_mode, device, dtype,
+        )  # fmt: skip
+
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        """output_size: the size of the result, (H', W'), where stride leaves several open."""
+        extra = self.output_padding
+        if output_size is not None:
+            extra = self._padding_for(tuple(output_size), tuple(input.shape[-self.dims :]))
+        return type(self).function(
+            input, self.weight, self.bias, self.stride, self.padding, extra, self.groups,
+            self.dilation,
+        )  # fmt: skip
+
+    def _padding_for(self, output_size: tuple, input_size: tuple) -> tuple:
+        """The output_padding that gives a size, which may come with batch and channels before."""
+        name = type(self).__name__
+        if len(output_size) not in (self.dims, self.dims + 1, self.dims + 2):
+            raise ValueError(f"{name}: got output_size {output_size}, expected {self.dims} numbers")
+        size = output_size[-self.dims :]
+        settings = zip(
+            input_size, self.stride, self.padding, self.dilation, self.kernel_size, strict=True
+        )
+        least = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in settings]
+        most = [n + s - 1 for n, s in zip(least, self.stride, strict=True)]
+        if any(not a <= n <= b for a, n, b in zip(least, size, most, strict=True)):
+            raise ValueError(f"{name}: got output_size {size}, expected {least} to {most}")
+        return tuple(n - a for n, a in zip(size, least, strict=True))
+
+
+class ConvTranspose1d(_ConvTranspose):
+    """Conv1d's map of gradients: x (N, in_channels, L) → y (N, out_channels, L')
+
+    The arguments are those of ConvTranspose2d.
+    """
+
+    dims = 1
+    function = F.conv_transpose1d
+
+
+class ConvTranspose2d(_ConvTranspose):
+    """Conv2d's map of gradients: x (N, in_channels, H, W) → y (N, out_channels, H', W')
+
+    Each pixel of x, times the kernel, is added to a window of y: with a stride, y is larger than x.
+    H' = (H − 1)·stride − 2·padding + dilation·(kernel_size − 1) + output_padding + 1.
+
+    padding:         how many pixels to take away all around y
+    output_padding:  how many to add at its end; several sizes of y have an x of one size
+
+    The other arguments are those of Conv2d.
+    """
+
+    dims = 2
+    function = F.conv_transpose2d
+
+
+class ConvTranspose3d(_ConvTranspose):
+    """Conv3d's map of gradients: x (N, in_channels, D, H, W) → y (N, out_channels, D', H', W')
+
+    The arguments are those of ConvTranspose2d.
+    """
+
+    dims = 3
+    function = F.conv_transpose3d

@@ -1,0 +1,353 @@
+"""Module: a part of a network, with its parameters, buffers and smaller modules.
+
+Attributes that are Parameters, Buffers or Modules are registered in order, so that a network can be
+listed, saved, moved and trained as a whole. Calling a module runs its `forward`, and every op made
+meanwhile carries the module's path ("GPT.blocks.0.attn").
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from typing import Any
+
+from tinytensor.autograd.mode import state
+from tinytensor.tensor import Tensor
+
+from .module_hooks import ModuleHooks, call_with_hooks
+from .module_state import ModuleState
+from .parameter import Buffer, Parameter
+
+
+class _Registrations:
+    """Counts changes to any module's children, so that known paths can be told from stale ones."""
+
+    count = 0
+
+
+class MissingAttribute(AttributeError):
+    """Its text is made when it is read: most are only asked for by hasattr, which throws it away.
+
+    Looking for a similar name takes a thousand times as long as not finding the attribute.
+    """
+
+    def __init__(self, module: Module, attribute: str):
+        super().__init__()
+        self.module, self.attribute = module, attribute
+
+    def __str__(self) -> str:
+        text = f"{type(self.module).__name__!r} object has no attribute {self.attribute!r}"
+        close = difflib.get_close_matches(self.attribute, dir(self.module), n=1)
+        return f"{text}; did you mean {close[0]!r}?" if close else text
+
+
+class Module(ModuleState, ModuleHooks):
+    """Base class of all modules: subclass it, make the parts in `__init__`, write `forward`."""
+
+    training: bool
+    _parameters: dict[str, Parameter | None]
+    _buffers: dict[str, Tensor | None]
+    _modules: dict[str, Module | None]
+
+    def __init__(self) -> None:
+        set_attribute = super().__setattr__
+        set_attribute("training", True)
+        set_attribute("_parameters", {})
+        set_attribute("_buffers", {})
+        set_attribute("_modules", {})
+        set_attribute("_transient", set())  # names of buffers that are not saved
+        set_attribute("_hooks", None)
+        set_attribute("_paths", (0, {}))
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module computes; every subclass writes its own."""
+        raise NotImplementedError(f"{type(self).__name__}: forward is not written")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        mode = state.mode
+        caller, scope = mode.module, mode.scope
+        mode.module, mode.scope = self, self._path_below(caller, scope)
+        try:
+            if self._hooks is None:
+                return self.forward(*args, **kwargs)
+            return call_with_hooks(self, args, kwargs)
+        finally:
+            mode.module, mode.scope = caller, scope
+
+    def _path_below(self, caller: Module | None, scope: str) -> str:
+        """The path of this module when `caller`, whose own path is scope, calls it."""
+        name = type(self).__name__
+        if caller is not None:
+            count, names = caller._paths
+            if count != _Registrations.count:
+                # Backwards, so that of several names of one module the first stays.
+                callees = reversed(list(caller._callees()))
+                names = {id(module): path for path, module in callees}
+                object.__setattr__(caller, "_paths", (_Registrations.count, names))
+            name = names.get(id(self)) or caller._path_to(self)
+        return f"{scope}.{name}" if scope else name
+
+    def _path_to(self, callee: Module) -> str:
+        """Where in this module `callee` is; the name of its class if it is not registered here."""
+        paths = (path for path, module in self.named_modules() if module is callee)
+        return next(paths, "") or type(callee).__name__
+
+    def _callees(self) -> Iterator[tuple[str, Module]]:
+        """Children by name; those in containers that are not called themselves, by path."""
+        stack = [(name, child) for name, child in reversed(self._modules.items())]
+        while stack:
+            path, child = stack.pop()
+            if child is None:
+                continue
+            yield path, child
+            if type(child).forward is Module.forward:
+                inner = reversed(child._modules.items())
+                stack += [(f"{path}.{name}", module) for name, module in inner]
+
+    # --------------------------------------------------------------------------------------
+    # Attributes
+    # --------------------------------------------------------------------------------------
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        registers = self.__dict__.get("_parameters") is not None
+        if isinstance(value, (Parameter, Module, Buffer)) and not registers:
+            raise AttributeError(
+                f"{type(self).__name__}: {name!r} is set before super().__init__() was called; "
+                "call it first in __init__"
+            )
+        if isinstance(value, Parameter):
+            self._make_room(name, self._parameters)
+            self._parameters[name] = value
+        elif registers and name in self._parameters:
+            self._parameters[name] = self._only_none(name, value, "Parameter")
+        elif isinstance(value, Module):
+            self._make_room(name, self._modules)
+            self._modules[name] = value
+            _Registrations.count += 1
+        elif registers and name in self._modules:
+            self._modules[name] = self._only_none(name, value, "Module")
+        elif isinstance(value, Buffer):
+            self._make_room(name, self._buffers)
+            self.register_buffer(name, value, value.persistent)
+        elif registers and name in self._buffers:
+            known = isinstance(value, Tensor)
+            self._buffers[name] = value if known else self._only_none(name, value, "Tensor")
+        else:
+            super().__setattr__(name, value)
+
+    def _only_none(self, name: str, value: Any, kind: str) -> Any:
+        """The value, which may only be None for a name that is registered as something else."""
+        if value is not None:
+            raise TypeError(
+                f"{type(self).__name__}.{name}: got {type(value).__name__}, expected a {kind} or "
+                "None, as it is registered as such"
+            )
+        return value
+
+    def __getattr__(self, name: str) -> Any:
+        for registry in ("_parameters", "_buffers", "_modules"):
+            found = self.__dict__.get(registry)
+            if found is not None and name in found:
+                return found[name]
+        raise MissingAttribute(self, name)
+
+    def __delattr__(self, name: str) -> None:
+        for registry in (self._parameters, self._buffers, self._modules):
+            if name in registry:
+                del registry[name]  # type: ignore[attr-defined]
+                self._transient.discard(name)
+                return
+        super().__delattr__(name)
+
+    def _make_room(self, name: str, registry: dict) -> None:
+        """Drop `name` from everywhere but the registry where it is about to be set.
+
+        There it is set again at its place: a tied weight stays the first of its layer.
+        """
+        self.__dict__.pop(name, None)
+        for other in (self._parameters, self._buffers, self._modules):
+            if other is not registry and name in other:
+                del other[name]  # type: ignore[attr-defined]
+                self._transient.discard(name)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For deepcopy and pickle: paths are known by the identity of modules, which changes."""
+        return {**self.__dict__, "_paths": (0, {})}
+
+    def __dir__(self) -> list[str]:
+        names = set(object.__dir__(self))
+        for registry in ("_parameters", "_buffers", "_modules"):
+            names.update(self.__dict__.get(registry, ()))
+        return sorted(names)
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Add a parameter under a name; None keeps the name for one that is not used."""
+        self._check_name(name)
+        if param is not None and not isinstance(param, Parameter):
+            raise TypeError(
+                f"{type(self).__name__}: parameter {name!r} is a {type(param).__name__}, expected "
+                "a Parameter or None"
+            )
+        self._parameters[name] = param
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Add a tensor that is moved and (if persistent) saved with the module, not learned."""
+        self._check_name(name)
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(
+                f"{type(self).__name__}: buffer {name!r} is a {type(tensor).__name__}, expected "
+                "a Tensor or None"
+            )
+        self._buffers[name] = tensor
+        if persistent:
+            self._transient.discard(name)
+        else:
+            self._transient.add(name)
+
+    def register_module(self, name: str, module: Module | None) -> None:
+        """Add a child module under a name."""
+        self._check_name(name)
+        if module is not None and not isinstance(module, Module):
+            raise TypeError(
+                f"{type(self).__name__}: module {name!r} is a {type(module).__name__}, expected "
+                "a Module or None"
+            )
+        self._modules[name] = module
+        _Registrations.count += 1
+
+    add_module = register_module
+
+    def _check_name(self, name: str) -> None:
+        if "_parameters" not in self.__dict__:
+            raise AttributeError(
+                f"{type(self).__name__}: {name!r} is registered before super().__init__() was "
+                "called; call it first in __init__"
+            )
+        if not isinstance(name, str):
+            raise TypeError(
+                f"{type(self).__name__}: got the name {name!r}, expected a string without a dot"
+            )
+        if "." in name or name == "":
+            raise KeyError(
+                f"{type(self).__name__}: got the name {name!r}, expected a non-empty string "
+                "without a dot"
+            )
+        registries = (self._parameters, self._buffers, self._modules)
+        known = any(name in registry for registry in registries)
+        if not known and (name in self.__dict__ or hasattr(type(self), name)):
+            raise KeyError(f"{type(self).__name__}: attribute {name!r} exists already")
+
+    # --------------------------------------------------------------------------------------
+    # What is inside
+    # --------------------------------------------------------------------------------------
+
+    def named_modules(
+        self, memo: set | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
+        """This module and all below it, each with its path, parents first."""
+        seen = set() if memo is None else memo
+        stack: list[tuple[str, Module | None]] = [(prefix, self)]
+        while stack:
+            path, module = stack.pop()
+            if module is None or (remove_duplicate and module in seen):
+                continue
+            seen.add(module)
+            yield path, module
+            for name, child in reversed(module._modules.items()):
+                stack.append((f"{path}.{name}" if path else name, child))
+
+    def modules(self) -> Iterator[Module]:
+        for _, module in self.named_modules():
+            yield module
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """The modules directly inside this one."""
+        seen = set()
+        for name, child in self._modules.items():
+            if child is not None and child not in seen:
+                seen.add(child)
+                yield name, child
+
+    def children(self) -> Iterator[Module]:
+        for _, child in self.named_children():
+            yield child
+
+    def _named(
+        self, registry: str, prefix: str, recurse: bool, remove_duplicate: bool
+    ) -> Iterator[tuple[str, Any]]:
+        """Parameters or buffers with their paths; one that is shared comes once."""
+        seen: set[int] = set()
+        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+        for path, module in modules if recurse else [(prefix, self)]:
+            for name, tensor in getattr(module, registry).items():
+                if tensor is None or (remove_duplicate and id(tensor) in seen):
+                    continue
+                seen.add(id(tensor))
+                yield f"{path}.{name}" if path else name, tensor
+
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
+        """Parameters with their paths, in the order in which they were set."""
+        return self._named("_parameters", prefix, recurse, remove_duplicate)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        for _, parameter in self.named_parameters(recurse=recurse):
+            yield parameter
+
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
+        return self._named("_buffers", prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    def get_submodule(self, target: str) -> Module:
+        """The module at a path such as "blocks.0.attn"."""
+        module: Module = self
+        for name in target.split(".") if target else ():
+            child = module._modules.get(name)
+            if child is None:
+                raise AttributeError(
+                    f"get_submodule: {type(module).__name__} has no module {name!r} (of {target!r})"
+                )
+            module = child
+        return module
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter at a path such as "blocks.0.attn.weight"."""
+        path, _, name = target.rpartition(".")
+        found = self.get_submodule(path)._parameters.get(name)
+        if found is None:
+            raise AttributeError(f"get_parameter: there is no parameter {target!r}")
+        return found
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer at a path."""
+        path, _, name = target.rpartition(".")
+        found = self.get_submodule(path)._buffers.get(name)
+        if found is None:
+            raise AttributeError(f"get_buffer: there is no buffer {target!r}")
+        return found
+
+    # --------------------------------------------------------------------------------------
+    # Text
+    # --------------------------------------------------------------------------------------
+
+    def extra_repr(self) -> str:
+        """What stands in the brackets of the repr; subclasses say their settings here."""
+        return ""
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def __repr__(self) -> str:
+        settings = self.extra_repr()
+        children = [f"({name}): {child!r}" for name, child in self._modules.items()]
+        if not children and "\n" not in settings:
+            return f"{self._get_name()}({settings})"
+        lines = ([settings] if settings else []) + children
+        indented = "\n".join("  " + line for text in lines for line in text.split("\n"))
+        return f"{self._get_name()}(\n{indented}\n)"

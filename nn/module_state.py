@@ -1,0 +1,205 @@
+"""What is done to a module as a whole: modes, moves, and its state as a dict of tensors."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import tinytensor as tt
+from tinytensor.tensor import Tensor
+
+
+class IncompatibleKeys(NamedTuple):
+    """What load_state_dict(strict=False) could not match."""
+
+    missing_keys: list[str]
+    unexpected_keys: list[str]
+
+
+class ModuleState:
+    """The part of Module that works on all its parameters and buffers at once."""
+
+    training: bool
+    _parameters: dict
+    _buffers: dict
+    _modules: dict
+    _transient: set
+    _hooks: Any
+    named_modules: Callable[..., Iterator]
+    named_parameters: Callable[..., Iterator]
+    modules: Callable[..., Iterator]
+    parameters: Callable[..., Iterator]
+    children: Callable[..., Iterator]
+
+    # --------------------------------------------------------------------------------------
+    # Modes
+    # --------------------------------------------------------------------------------------
+
+    def train(self, mode: bool = True) -> Any:
+        """Training mode: dropout drops, batch norm uses the batch's own statistics."""
+        if not isinstance(mode, bool):
+            raise ValueError(f"train: got mode={mode!r}, expected True or False")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)  # which a module may have changed, to stay frozen
+        return self
+
+    def eval(self) -> Any:
+        """Evaluation mode: the opposite of train()."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """Start or stop tracking all parameters."""
+        for parameter in self.parameters():
+            parameter.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the gradients of all parameters, or fill them with zeros."""
+        for parameter in self.parameters():
+            if parameter.grad is None:
+                continue
+            if set_to_none:
+                parameter.grad = None
+            else:
+                parameter.grad.detach_().zero_()
+
+    def apply(self, fn: Callable[[Any], None]) -> Any:
+        """Call fn on every module, children first."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    # --------------------------------------------------------------------------------------
+    # Moves
+    # --------------------------------------------------------------------------------------
+
+    def _apply(self, change: Callable[[Tensor], Tensor]) -> Any:
+        """Replace each parameter's and buffer's array by that of change(tensor)."""
+        changed: dict[int, Any] = {}  # a shared tensor is changed once
+        for module in self.modules():
+            for registry in (module._parameters, module._buffers):
+                for tensor in registry.values():
+                    if tensor is None or id(tensor) in changed:
+                        continue
+                    changed[id(tensor)] = tensor
+                    with tt.no_grad():
+                        tensor.data = change(tensor.data)
+                        if tensor.grad is not None:
+                            gradient = change(tensor.grad)
+                            tensor._grad = gradient
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Any:
+        """Move to a device and/or convert floating point parameters and buffers to a dtype."""
+        kwargs.pop("non_blocking", None)
+        for value in (*args, *kwargs.values()):
+            if isinstance(value, tt.dtype) and not value.is_floating_point:
+                raise TypeError(
+                    f"to: got {value}, expected a floating point dtype; a module's integers stay "
+                    "what they are"
+                )
+
+        def change(tensor: Tensor) -> Tensor:
+            moved = tensor.to(*args, **kwargs)
+            if tensor.is_floating_point() or not moved.is_floating_point():
+                return moved
+            return tensor.to(moved.device)  # integers keep their dtype
+
+        return self._apply(change)
+
+    def cpu(self) -> Any:
+        return self.to("cpu")
+
+    def cuda(self, device: Any = None) -> Any:
+        return self.to("cuda" if device is None else tt.device(device))
+
+    def float(self) -> Any:
+        return self.to(tt.float32)
+
+    def double(self) -> Any:
+        return self.to(tt.float64)
+
+    def half(self) -> Any:
+        return self.to(tt.float16)
+
+    def type(self, dst_type: Any) -> Any:
+        return self._apply(lambda tensor: tensor.to(dst_type))
+
+    def share_memory(self) -> Any:
+        return self
+
+    # --------------------------------------------------------------------------------------
+    # State
+    # --------------------------------------------------------------------------------------
+
+    def _state(self) -> Iterator[tuple[str, Tensor]]:
+        """Every parameter and saved buffer with its path, shared ones under each of their names."""
+        for path, module in self.named_modules(remove_duplicate=False):
+            start = f"{path}." if path else ""
+            for name, parameter in module._parameters.items():
+                if parameter is not None:
+                    yield start + name, parameter
+            for name, buffer in module._buffers.items():
+                if buffer is not None and name not in module._transient:
+                    yield start + name, buffer
+
+    def state_dict(
+        self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False
+    ) -> OrderedDict[str, Tensor]:
+        """{path: tensor} of all parameters and saved buffers; the tensors share memory."""
+        state = OrderedDict() if destination is None else destination
+        for path, tensor in self._state():
+            state[prefix + path] = tensor if keep_vars else tensor.detach()
+        return state
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> IncompatibleKeys:
+        """Copy values in by path; they may be tensors, NumPy arrays or another library's tensors.
+
+        strict: every path must be there and no other. All that does not fit is listed in one
+        error, and nothing is changed then. assign: take the tensors themselves, not copies.
+        """
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(
+                f"load_state_dict: got {type(state_dict).__name__}, expected a dict of tensors"
+            )
+        own = OrderedDict(self._state())
+        missing = [key for key in own if key not in state_dict]
+        unexpected = [key for key in state_dict if key not in own]
+        values = {key: _as_array(state_dict[key]) for key in own if key in state_dict}
+        misshapen = [
+            f"{key}: got {tuple(value.shape)}, expected {tuple(own[key].shape)}"
+            for key, value in values.items()
+            if tuple(value.shape) != tuple(own[key].shape)
+        ]
+        problems = [f"misshapen: {', '.join(misshapen)}"] if misshapen else []
+        if strict:
+            problems += [f"missing: {', '.join(missing)}"] if missing else []
+            problems += [f"unexpected: {', '.join(unexpected)}"] if unexpected else []
+        if problems:
+            text = "; ".join(problems)
+            raise RuntimeError(f"load_state_dict: does not fit {type(self).__name__}; {text}")
+        with tt.no_grad():
+            for key, value in values.items():
+                if assign:
+                    own[key].data = tt.as_tensor(value)
+                else:
+                    own[key].copy_(tt.as_tensor(value))
+        return IncompatibleKeys(missing, unexpected)
+
+
+def _as_array(value: Any) -> Any:
+    """A tensor of ours as it is; anything else as a NumPy array (PyTorch's tensors give theirs)."""
+    if isinstance(value, Tensor):
+        return value.detach()
+    if hasattr(value, "detach"):
+        value = value.detach().cpu()
+        if str(value.dtype) == "torch.bfloat16":  # NumPy has no such dtype
+            value = value.float()
+    return np.asarray(value)

@@ -1,0 +1,83 @@
+"""Holding gradients below a size, before the optimiser's step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import tinytensor as tt
+from tinytensor.tensor import Tensor
+
+
+def _as_list(tensors: Any) -> list[Tensor]:
+    return [tensors] if isinstance(tensors, Tensor) else list(tensors)
+
+
+def _gradients(parameters: Any) -> list[Tensor]:
+    return [p.grad for p in _as_list(parameters) if p.grad is not None]
+
+
+def get_total_norm(
+    tensors: Tensor | Iterable[Tensor],
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """(Σ |x|ᵖ)^(1/p) over all elements of all tensors, p = norm_type; the largest for p = inf.
+
+    foreach is PyTorch's and changes nothing here.
+    """
+    tensors = _as_list(tensors)
+    norm_type = float(norm_type)
+    if not tensors:
+        return tt.tensor(0.0)
+    with tt.no_grad():
+        device = tensors[0].device
+        norms = [x.norm(norm_type).to(device) for x in tensors]
+        total = tt.stack(norms).norm(norm_type)
+    if error_if_nonfinite and not tt.isfinite(total):
+        raise RuntimeError(
+            f"get_total_norm: the norm of order {norm_type} is {total.item()}, expected a finite "
+            "number; with error_if_nonfinite=False gradients are scaled by it all the same"
+        )
+    return total
+
+
+def clip_grads_with_norm_(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    total_norm: Tensor,
+    foreach: bool | None = None,
+) -> None:
+    """Multiply all gradients by max_norm / total_norm where that is less than 1."""
+    with tt.no_grad():
+        factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+        for gradient in _gradients(parameters):
+            gradient.mul_(factor.to(gradient.device))
+
+
+def clip_grad_norm_(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """Scale the gradients, together, so that their norm is at most max_norm; returns the norm.
+
+    The norm is that of all gradients as one vector, before scaling.
+    """
+    parameters = _as_list(parameters)
+    total_norm = get_total_norm(_gradients(parameters), norm_type, error_if_nonfinite)
+    clip_grads_with_norm_(parameters, max_norm, total_norm)
+    return total_norm
+
+
+def clip_grad_value_(
+    parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
+) -> None:
+    """Hold every element of the gradients within ±clip_value."""
+    clip_value = float(clip_value)
+    with tt.no_grad():
+        for gradient in _gradients(parameters):
+            gradient.clamp_(-clip_value, clip_value)

@@ -1,0 +1,167 @@
+"""Generator: a stream of random numbers, and the default one of each device."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .autograd.variable import Variable, wrap
+from .backend import Array, device, device_of, module_for
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+
+class Generator:
+    """A stream of random numbers on one device, with a state that can be kept and restored."""
+
+    def __init__(self, device: Any = "cpu"):
+        self.device = device_or_cpu(device)
+        self.manual_seed(np.random.SeedSequence().entropy % 2**63)  # type: ignore[operator]
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start the stream that belongs to `seed`; a negative one counts down from 2**64."""
+        try:
+            number = operator.index(seed)
+        except TypeError:
+            raise RuntimeError(f"manual_seed: got {seed!r}, expected an integer") from None
+        if not -(2**63) <= number < 2**64:
+            raise ValueError(f"manual_seed: got {number}, expected -2**63 <= seed < 2**64")
+        self._seed = number % 2**64
+        self._restart(self._seed)
+        return self
+
+    def _restart(self, seed: int) -> None:
+        library = module_for(self.device)
+        bits = library.random.PCG64 if library is np else library.random.Philox4x3210
+        self.stream = library.random.Generator(bits(seed))
+
+    def seed(self) -> int:
+        """Start a stream of the machine's own choice; returns its seed."""
+        self.manual_seed(np.random.SeedSequence().entropy % 2**63)  # type: ignore[operator]
+        return self._seed
+
+    def initial_seed(self) -> int:
+        return self._seed
+
+    def get_state(self) -> Tensor:
+        """The stream's position, as a tensor of bytes.
+
+        CuPy's streams cannot tell theirs: there, the stream is started anew from a number that it
+        drew, and that number is the state.
+        """
+        import json  # here: most programs never ask
+
+        state: Any
+        if self.device.type == "cpu":
+            state = self.stream.bit_generator.state
+        else:
+            state = int(self.stream.integers(0, 2**62, 1)[0])
+            self._restart(state)
+        text = json.dumps([self._seed, state]).encode()
+        return wrap(np.frombuffer(text, dtype=np.uint8).copy())
+
+    def set_state(self, new_state: Tensor) -> Generator:
+        """Go back to a position that `get_state` gave."""
+        import json
+
+        if not isinstance(new_state, Variable) or new_state.array.dtype != np.uint8:
+            kind = getattr(new_state, "dtype", type(new_state).__name__)
+            raise TypeError(f"set_state: got {kind}, expected the uint8 tensor that get_state gave")
+        try:
+            self._seed, state = json.loads(bytes(new_state.array))
+            if self.device.type == "cpu":
+                self.stream.bit_generator.state = state
+            else:
+                self._restart(state)
+        except (ValueError, TypeError, KeyError) as error:
+            raise RuntimeError(
+                f"set_state: the tensor does not hold a state made by get_state ({error})"
+            ) from None
+        return self
+
+    def clone_state(self) -> Generator:
+        """A second generator at the same position."""
+        return Generator(self.device).set_state(self.get_state())
+
+    # The three draws that everything else is made of. CuPy draws float32 and float64 only.
+
+    def uniform(self, shape: tuple, dtype: np.dtype) -> Array:
+        """Numbers in [0, 1)."""
+        if dtype.itemsize >= 4:
+            return self.stream.random(shape, dtype=dtype)
+        # Multiples of 2⁻¹¹, which float16 holds: rounding other numbers would give 1 at times.
+        draw = self.stream.random(shape, dtype=np.float32) * 2048
+        return (draw.astype(np.int16) / 2048).astype(dtype)
+
+    def normal(self, shape: tuple, dtype: np.dtype) -> Array:
+        """Numbers of mean 0 and variance 1."""
+        draw = dtype if dtype.itemsize >= 4 else np.dtype(np.float32)
+        return self.stream.standard_normal(shape, dtype=draw).astype(dtype, copy=False)
+
+    def integers(self, low: int, high: int, shape: tuple) -> Array:
+        """Integers in [low, high)."""
+        return self.stream.integers(low, high, shape)
+
+
+_defaults: dict[device, Generator] = {}
+
+
+def device_or_cpu(where: Any) -> device:
+    return device("cpu" if where is None else where)
+
+
+def default_generator_of(where: Any = "cpu") -> Generator:
+    """The generator of a device, made on first use."""
+    where = device_or_cpu(where)
+    if where not in _defaults:
+        generator = Generator(where)
+        if where.type != "cpu":  # a seed given before the device's first use holds for it too
+            generator.manual_seed(default_generator_of("cpu").initial_seed())
+        _defaults.setdefault(where, generator)  # another thread may have been faster
+    return _defaults[where]
+
+
+def generator_for(array: Array, generator: Generator | None = None) -> Generator:
+    """The generator to draw numbers from that go with `array`."""
+    if generator is None:
+        return default_generator_of(device_of(array))
+    if generator.device.type != device_of(array).type:
+        raise RuntimeError(
+            f"generator: it is on {generator.device}, the tensor on {device_of(array)}; "
+            f"make it with Generator({str(device_of(array))!r})"
+        )
+    return generator
+
+
+def manual_seed(seed: int) -> Generator:
+    """Seed the default generators of all devices; returns the CPU's."""
+    seed = int(seed)
+    default_generator_of("cpu")
+    for generator in list(_defaults.values()):
+        generator.manual_seed(seed)
+    return _defaults[device("cpu")]
+
+
+def seed() -> int:
+    """Seed the default generators with a number of the machine's own choice, and return it."""
+    chosen = default_generator_of("cpu").seed()
+    manual_seed(chosen)
+    return chosen
+
+
+def initial_seed() -> int:
+    """The seed of the CPU's default generator."""
+    return default_generator_of("cpu").initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    """The position of the CPU's default generator."""
+    return default_generator_of("cpu").get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Put the CPU's default generator back to a position."""
+    default_generator_of("cpu").set_state(new_state)

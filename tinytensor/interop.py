@@ -1,0 +1,138 @@
+"""A tensor's way to Python and NumPy, and how it is copied and pickled."""
+
+from __future__ import annotations
+
+import copy as copying
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from . import backend
+from .autograd.variable import wrap, writes_of
+from .dtype import is_supported
+from .methods import Methods
+from .ops.convert import copy_of
+from .ops.promote import is_operand
+
+
+class Interop(Methods):
+    """What a tensor is for the rest of the world; `Tensor` adds what it is for itself."""
+
+    __slots__ = ()
+
+    def item(self) -> Any:
+        """The only element, as a Python number."""
+        if self.array.size != 1:
+            raise RuntimeError(
+                f"item: got a tensor of shape {tuple(self.shape)}, expected exactly one element"
+            )
+        return self.array.item()
+
+    def pin_memory(self, device: Any = None) -> Any:
+        """Itself: copies to a GPU need no special memory here."""
+        return self
+
+    def tolist(self) -> Any:
+        """Nested lists of Python numbers; a number for a 0-d tensor."""
+        return self.array.tolist()
+
+    def numpy(self, *, force: bool = False) -> np.ndarray:
+        """The NumPy array, sharing memory. force=True: detached and brought to the CPU first."""
+        if not force:
+            if self.requires_grad:
+                raise RuntimeError("numpy: the tensor requires grad; use tensor.detach().numpy()")
+            if self.is_cuda:
+                raise TypeError("numpy: the tensor is on cuda; use tensor.cpu().numpy()")
+        return backend.to_device(self.array, "cpu")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.numpy(), dtype=dtype, copy=copy)
+
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
+        """np.exp(tensor) gives a tensor, as with PyTorch, if there is a dtype for the result."""
+        array = np.asarray(array)
+        return wrap(array) if is_supported(array.dtype) else array
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        if self.requires_grad:
+            raise BufferError("__dlpack__: the tensor requires grad; use tensor.detach()")
+        return self.array.__dlpack__(**kwargs)
+
+    def __dlpack_device__(self) -> Any:
+        return self.array.__dlpack_device__()
+
+    def __bool__(self) -> bool:
+        if self.array.size != 1:
+            raise RuntimeError(
+                f"bool: the truth of a tensor of shape {tuple(self.shape)} is ambiguous; "
+                "use .any() or .all()"
+            )
+        return bool(self.array.item())
+
+    def __float__(self) -> float:
+        return float(self._only_element("float"))
+
+    def __int__(self) -> int:
+        return int(self._only_element("int"))
+
+    def _only_element(self, name: str) -> Any:
+        if self.array.size != 1:
+            raise ValueError(
+                f"{name}: got a tensor of shape {self._shape}, expected exactly one element"
+            )
+        return self.array.item()
+
+    def __index__(self) -> int:
+        if self.array.size != 1 or self.array.dtype.kind not in "iub":
+            raise TypeError("index: only integer tensors of one element can be used as an index")
+        return int(self.array.item())
+
+    def __iter__(self: Any) -> Iterator[Any]:
+        if not self.array.ndim:
+            raise TypeError("iter: got a 0-d tensor, which cannot be iterated over")
+        return iter(self.unbind(0))
+
+    def __contains__(self, value: Any) -> bool:
+        if not is_operand(value):
+            kind = type(value).__name__
+            raise RuntimeError(f"in: got a {kind} to look for, expected a tensor or a number")
+        return bool((self == value).any().item())
+
+    def __deepcopy__(self, memo: dict) -> Any:
+        if not self.is_leaf:
+            raise RuntimeError(
+                "deepcopy: only leaves can be copied; use detach().clone() for the result of an op"
+            )
+        copy = object.__new__(type(self))
+        memo[id(self)] = copy
+        fill(copy, copy_of(self.array), self._tracked)
+        copy._grad = copying.deepcopy(self._grad, memo)
+        copy.__dict__.update(copying.deepcopy(self.__dict__, memo))
+        return copy
+
+    def __copy__(self) -> Any:
+        """A leaf of its own that shares the memory."""
+        copy = fill(object.__new__(type(self)), self.array.view(), self.requires_grad)
+        copy._writes = writes_of(self)
+        copy.__dict__.update(self.__dict__)
+        return copy
+
+    def __reduce__(self) -> tuple:
+        """For pickle: values, dtype, requires_grad and attributes; the graph is left behind."""
+        array = backend.to_device(self.array, "cpu")
+        return rebuild, (type(self), array, self.requires_grad), self.__dict__ or None
+
+
+def fill(tensor: Any, array: Any, requires_grad: bool = False) -> Any:
+    """Set the fields of a bare instance of Tensor or of a subclass."""
+    source = wrap(array)
+    for name in ("array", "_grad", "_node", "_writes", "_view", "_hooks"):
+        setattr(tensor, name, getattr(source, name))
+    tensor._tracked = requires_grad
+    return tensor
+
+
+def rebuild(cls: type, array: Any, requires_grad: bool) -> Any:
+    """What pickle calls to make a tensor again."""
+    return fill(object.__new__(cls), array, requires_grad)

@@ -1,0 +1,54 @@
+"""Lion: the sign of a momentum (Chen et al. 2023, "Symbolic discovery of optimization algorithms").
+
+PyTorch has no Lion; arguments and defaults are those of the authors' own code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..backend import xp
+from .optimizer import Optimizer
+
+
+class Lion(Optimizer):
+    """p ← p − lr·(sign(β₁m + (1−β₁)g) + weight_decay·p),  m ← β₂m + (1−β₂)g
+
+    Every element moves by lr, whatever the size of its gradient: a good lr is 3 to 10 times smaller
+    than AdamW's, and weight_decay as much larger.
+    """
+
+    def __init__(
+        self,
+        params: Iterable,
+        lr: float = 1e-4,
+        betas: tuple[float, float] = (0.9, 0.99),
+        weight_decay: float = 0.0,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+    ):
+        for label, value in {"lr": lr, "weight_decay": weight_decay}.items():
+            if not value >= 0:
+                raise ValueError(f"Lion: got {label}={value}, expected a number >= 0")
+        for i, beta in enumerate(betas):
+            if not 0 <= beta < 1:
+                raise ValueError(f"Lion: got betas[{i}]={beta}, expected 0 <= beta < 1")
+        settings = {"lr": lr, "betas": betas, "weight_decay": weight_decay, "maximize": maximize}
+        super().__init__(params, settings)
+
+    def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
+        library = xp(parameter)
+        beta1, beta2 = group["betas"]
+        lr = float(group["lr"])
+        if not state:
+            state["exp_avg"] = library.zeros_like(parameter)
+        if group["maximize"]:
+            gradient = -gradient
+        mean = state["exp_avg"]
+        direction = library.sign(mean * beta1 + gradient * (1 - beta1))
+        parameter *= 1 - lr * group["weight_decay"]
+        parameter -= direction * lr
+        mean *= beta2
+        mean += gradient * (1 - beta2)

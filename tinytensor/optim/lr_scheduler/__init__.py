@@ -1,0 +1,48 @@
+"""Learning rate schedules, under the names of torch.optim.lr_scheduler.
+
+base.py      LRScheduler, which a schedule of your own derives from
+factors.py   the learning rate times a factor
+curves.py    cosines, the Transformer's curve
+cycles.py    OneCycleLR, CyclicLR
+plateau.py   ReduceLROnPlateau
+combined.py  several on one optimiser
+"""
+
+from .base import LRScheduler
+from .combined import ChainedScheduler, SequentialLR
+from .curves import CosineAnnealingLR, CosineAnnealingWarmRestarts, TransformerLR, WarmupCosineLR
+from .cycles import CyclicLR, OneCycleLR
+from .factors import (
+    ConstantLR,
+    ExponentialLR,
+    LambdaLR,
+    LinearLR,
+    MultiplicativeLR,
+    MultiStepLR,
+    PolynomialLR,
+    StepLR,
+)
+from .plateau import ReduceLROnPlateau
+
+_LRScheduler = LRScheduler  # its name in older PyTorch
+
+__all__ = [
+    "ChainedScheduler",
+    "ConstantLR",
+    "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "CyclicLR",
+    "ExponentialLR",
+    "LRScheduler",
+    "LambdaLR",
+    "LinearLR",
+    "MultiStepLR",
+    "MultiplicativeLR",
+    "OneCycleLR",
+    "PolynomialLR",
+    "ReduceLROnPlateau",
+    "SequentialLR",
+    "StepLR",
+    "TransformerLR",
+    "WarmupCosineLR",
+]

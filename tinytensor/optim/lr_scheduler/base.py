@@ -1,0 +1,138 @@
+"""LRScheduler: changes the learning rates of an optimiser from step to step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...autograd.site import warn
+from ...autograd.variable import Variable
+from ..optimizer import Optimizer
+
+EPOCH_WARNING = (
+    "step: the argument epoch is deprecated; call step() once for each epoch, and load_state_dict "
+    "to resume"
+)
+
+
+class LRScheduler:
+    """Base class. A subclass writes `get_lr`, which gives one learning rate for each group.
+
+    Call `scheduler.step()` after `optimizer.step()`. `get_lr` reads
+
+        self.last_epoch                 the number of steps so far
+        self.base_lrs                   the learning rates that the optimiser was made with
+        self.optimizer.param_groups     with the present ones in group["lr"]
+
+    Most schedules change the present rate by a factor, so that several can act on one optimiser.
+    `_get_closed_form_lr`, where there is one, gives the same rates out of base_lrs alone; it serves
+    to jump to an epoch.
+
+    last_epoch: where to go on, for an optimiser whose state (with "initial_lr") was loaded.
+    """
+
+    base_lrs: list[float]
+    last_epoch: int
+    _step_count = 0
+    _last_lr: list[float]
+    _is_initial = False  # whether the constructor's own step runs: nothing has been trained yet
+    _get_lr_called_within_step = False
+
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1):
+        self._take(optimizer)
+        for i, group in enumerate(optimizer.param_groups):
+            if last_epoch == -1:
+                group.setdefault("initial_lr", float(group["lr"]))
+            elif "initial_lr" not in group:
+                raise KeyError(
+                    f"{self._name}: param_groups[{i}] has no 'initial_lr', which last_epoch="
+                    f"{last_epoch} needs; load the optimiser's state first"
+                )
+        self.base_lrs = [float(group["initial_lr"]) for group in optimizer.param_groups]
+        self.last_epoch = last_epoch
+        self._initial_step()
+
+    @property
+    def _name(self) -> str:
+        return type(self).__name__
+
+    def _take(self, optimizer: Any) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{self._name}: got {type(optimizer).__name__}, expected an Optimizer")
+        self.optimizer = optimizer
+
+    def _initial_step(self) -> None:
+        """Set the rates of the first epoch."""
+        self._step_count = 0
+        self._is_initial = True
+        try:
+            self.step()
+        finally:
+            self._is_initial = False
+
+    def step(self, epoch: Any = None) -> None:
+        """Go on to the next learning rates."""
+        self._step_count += 1
+        if epoch is not None:
+            warn(EPOCH_WARNING)
+        self._update_lr(epoch)
+
+    def _update_lr(self, epoch: int | None = None) -> None:
+        closed_form = getattr(self, "_get_closed_form_lr", None) if epoch is not None else None
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        self._get_lr_called_within_step = True
+        try:
+            self._set(closed_form() if closed_form else self.get_lr())
+        finally:
+            self._get_lr_called_within_step = False
+
+    def _set(self, rates: list) -> None:
+        for group, lr in zip(self.optimizer.param_groups, rates, strict=True):
+            set_lr(group, lr)
+        self._last_lr = self._present()
+
+    def get_lr(self) -> list[float]:
+        """The learning rate of each group for epoch self.last_epoch."""
+        raise NotImplementedError(f"{self._name}: get_lr is not written")
+
+    def get_last_lr(self) -> list[float]:
+        """The learning rates that this scheduler set last, one for each group."""
+        return self._last_lr
+
+    def _present(self, factor: float = 1.0) -> list[float]:
+        """The present learning rates, times a factor."""
+        return [float(group["lr"]) * factor for group in self.optimizer.param_groups]
+
+    def _base(self, factor: float) -> list[float]:
+        """The first learning rates, times a factor."""
+        return [lr * factor for lr in self.base_lrs]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the schedule is; functions and the optimiser are left out."""
+        return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on where `state_dict` of the same kind of scheduler was taken.
+
+        The optimiser's learning rates are part of its own state.
+        """
+        self.__dict__.update(state_dict)
+
+
+def set_lr(group: dict, lr: float) -> None:
+    """Set a group's learning rate; one that is a tensor stays that tensor."""
+    if isinstance(group["lr"], Variable):
+        group["lr"].fill_(float(lr))
+    else:
+        group["lr"] = float(lr)
+
+
+def one_for_each_group(name: str, optimizer: Optimizer, value: Any) -> list:
+    """A list of settings, one for each group: `value` itself if it is one, else repeated."""
+    count = len(optimizer.param_groups)
+    if not isinstance(value, (list, tuple)):
+        return [value] * count
+    if len(value) != count:
+        raise ValueError(
+            f"{name}: got {len(value)} values, expected {count}, one for each param group"
+        )
+    return list(value)

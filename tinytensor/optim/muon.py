@@ -1,0 +1,91 @@
+"""Muon: momentum made orthogonal, for the matrices of hidden layers (Jordan et al. 2024)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from ..backend import Array, xp
+from ..errors import ShapeError
+from .optimizer import Optimizer
+
+
+class Muon(Optimizer):
+    """m ← μm + (1−μ)g,  u = (1−μ)g + μm (nesterov; else m),  p ← p·(1 − lr·weight_decay) − lr'·U·Vᵀ
+
+    with u = U·Σ·Vᵀ its singular value decomposition: all directions of the step have one length.
+    For matrices only; give biases, norms and embeddings to AdamW. adjust_lr_fn: "original",
+    lr' = lr·√max(1, rows/columns), or "match_rms_adamw", lr' = lr·0.2·√max(rows, columns), for
+    which lr and weight_decay that were tuned for AdamW hold.
+
+    U·Vᵀ is approximated in the parameter's own dtype; PyTorch does so in bfloat16.
+    """
+
+    def __init__(
+        self,
+        params: Iterable,
+        lr: float = 1e-3,
+        weight_decay: float = 0.1,
+        momentum: float = 0.95,
+        nesterov: bool = True,
+        ns_coefficients: tuple[float, float, float] = (3.4445, -4.775, 2.0315),
+        eps: float = 1e-7,
+        ns_steps: int = 5,
+        adjust_lr_fn: str | None = None,
+    ):
+        numbers = {"lr": lr, "weight_decay": weight_decay, "momentum": momentum, "eps": eps}
+        for label, value in numbers.items():
+            if not value >= 0:
+                raise ValueError(f"Muon: got {label}={value}, expected a number >= 0")
+        if adjust_lr_fn not in (None, "original", "match_rms_adamw"):
+            raise ValueError(
+                f"Muon: got adjust_lr_fn={adjust_lr_fn!r}, expected 'original' or 'match_rms_adamw'"
+            )
+        settings = {"nesterov": nesterov, "ns_coefficients": ns_coefficients, "ns_steps": ns_steps,
+                    "adjust_lr_fn": adjust_lr_fn}  # fmt: skip
+        super().__init__(params, {**numbers, **settings})
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        super().add_param_group(param_group)
+        for p in self.param_groups[-1]["params"]:
+            if p.array.ndim != 2:
+                raise ShapeError(
+                    f"Muon: got a parameter of shape {p.array.shape}, expected matrices; "
+                    "give the others to AdamW"
+                )
+
+    def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
+        lr, momentum = float(group["lr"]), group["momentum"]
+        if not state:
+            state["momentum_buffer"] = xp(parameter).zeros_like(parameter)
+        mean = state["momentum_buffer"]
+        mean += (gradient - mean) * (1 - momentum)
+        direction = gradient + (mean - gradient) * momentum if group["nesterov"] else mean
+        direction = orthogonalized(
+            direction, group["ns_coefficients"], group["ns_steps"], group["eps"]
+        )
+        rows, columns = parameter.shape
+        if group["adjust_lr_fn"] == "match_rms_adamw":
+            ratio = 0.2 * math.sqrt(max(rows, columns))
+        else:
+            ratio = math.sqrt(max(1, rows / columns))
+        parameter *= 1 - lr * group["weight_decay"]
+        parameter -= direction * (lr * ratio)
+
+
+def orthogonalized(matrix: Array, coefficients: tuple, steps: int, eps: float) -> Array:
+    """About U·Vᵀ of the singular value decomposition U·Σ·Vᵀ, by Newton–Schulz iteration.
+
+    Each step takes every singular value s to a·s + b·s³ + c·s⁵, which drives those in (0, 1] to
+    around 1, without a decomposition.
+    """
+    library = xp(matrix)
+    a, b, c = coefficients
+    wide = matrix.shape[0] <= matrix.shape[1]
+    x = matrix if wide else matrix.T  # the smaller of the two products x·xᵀ and xᵀ·x
+    x = x / library.maximum(library.sqrt((x * x).sum()), eps)  # no singular value is above 1 now
+    for _ in range(steps):
+        gram = x @ x.T
+        x = a * x + (b * gram + c * gram @ gram) @ x
+    return x if wide else x.T

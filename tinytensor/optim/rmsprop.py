@@ -1,0 +1,71 @@
+"""RMSprop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..backend import xp
+from .optimizer import Optimizer
+
+
+class RMSprop(Optimizer):
+    """v ← αv + (1−α)g²,  p ← p − lr·g / (√v + ε)
+
+    centered subtracts the square of the gradient's mean, m ← αm + (1−α)g: √(v − m²) instead of √v.
+    momentum: b ← momentum·b + g / (√v + ε),  p ← p − lr·b.
+    weight_decay adds weight_decay·p to the gradient.
+    """
+
+    def __init__(
+        self,
+        params: Iterable,
+        lr: float = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ):
+        numbers = {"lr": lr, "alpha": alpha, "eps": eps, "weight_decay": weight_decay,
+                   "momentum": momentum}  # fmt: skip
+        for label, value in numbers.items():
+            if not value >= 0:
+                raise ValueError(f"RMSprop: got {label}={value}, expected a number >= 0")
+        settings = {"centered": centered, "capturable": capturable, "foreach": foreach,
+                    "maximize": maximize, "differentiable": differentiable}  # fmt: skip
+        super().__init__(params, {**numbers, **settings})
+
+    def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
+        library = xp(parameter)
+        alpha, momentum, lr = group["alpha"], group["momentum"], float(group["lr"])
+        if not state:
+            state["step"] = 0
+            state["square_avg"] = library.zeros_like(parameter)
+            if momentum:
+                state["momentum_buffer"] = library.zeros_like(parameter)
+            if group["centered"]:
+                state["grad_avg"] = library.zeros_like(parameter)
+        state["step"] += 1
+        if group["maximize"]:
+            gradient = -gradient
+        if group["weight_decay"]:
+            gradient = gradient + parameter * group["weight_decay"]
+        square = state["square_avg"]
+        square *= alpha
+        square += gradient * gradient * (1 - alpha)
+        if group["centered"]:
+            mean = state["grad_avg"]
+            mean += (gradient - mean) * (1 - alpha)
+            square = square - mean * mean
+        change = gradient / (library.sqrt(square) + group["eps"])
+        if momentum:
+            velocity = state["momentum_buffer"]
+            velocity *= momentum
+            velocity += change
+            change = velocity
+        parameter -= change * lr

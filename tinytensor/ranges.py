@@ -1,0 +1,99 @@
+"""Numbers in a row: arange, linspace and logspace."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .autograd.variable import Variable, wrap
+from .backend import Array, module_for
+from .create import INT64, size_from
+from .dtype import default_float, to_numpy_dtype
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+
+def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = None,
+           device: Any = None, requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
+    """start, start + step, … below end; arange(end) starts at 0. int64 if all three are ints."""
+    size_from("arange", ((),), others)
+    start, end = (start, end) if end is not None else (None, start)
+    start, end, step = (_number("arange", v) for v in (0 if start is None else start, end, step))
+    integers = all(isinstance(v, int) for v in (start, end, step))
+    natural = INT64 if integers else default_float()
+    numpy_dtype = natural if dtype is None else to_numpy_dtype(dtype)
+    if not math.isfinite(start) or not math.isfinite(end):
+        raise RuntimeError(f"arange: from {start} to {end}, expected finite numbers")
+    if (end - start) * step < 0:
+        raise RuntimeError(
+            f"arange: from {start} to {end} by step {step} goes the wrong way; change step's sign"
+        )
+    if numpy_dtype == INT64:
+        start, end, step = int(start), int(end), int(step)
+    if step == 0:
+        raise RuntimeError("arange: step is 0, expected another number")
+    library = module_for(device)
+    if integers or numpy_dtype == INT64:
+        array = library.arange(start, end, step, dtype=INT64)
+    else:
+        count = math.ceil((end - start) / step)
+        if numpy_dtype.kind != "f":  # of integers, the float arguments set the length alone
+            start, step = int(start), int(step)
+        array = start + step * library.arange(count, dtype=np.float64)
+    return wrap(_to_dtype(array, numpy_dtype)).requires_grad_(requires_grad)
+
+
+def _number(name: str, value: Any) -> Any:
+    """A Python number from a number or a 0-d tensor."""
+    if isinstance(value, np.generic) or (isinstance(value, Variable) and not value.array.ndim):
+        return value.item()
+    if not isinstance(value, (int, float)):
+        raise TypeError(f"{name}: got a {type(value).__name__}, expected a number")
+    return value
+
+
+@np.errstate(all="ignore")
+def _to_dtype(array: Array, dtype: np.dtype) -> Array:
+    """float64 or int64 values in a dtype; out of range they wrap in integers."""
+    return (array.astype(INT64) if dtype.kind in "iu" else array).astype(dtype)
+
+
+def _evenly(name: str, start: Any, end: Any, steps: Any, dtype: np.dtype, device: Any) -> Array:
+    """`steps` float64 numbers from start to end, counted from the nearer one, as PyTorch does."""
+    start, end = _number(name, start), _number(name, end)
+    steps = operator.index(steps)
+    if steps < 0:
+        raise RuntimeError(f"{name}: steps={steps}, expected a non-negative number")
+    if dtype.kind != "f":
+        start, end = int(start), int(end)
+    index = module_for(device).arange(steps, dtype=np.float64)
+    step = (end - start) / (steps - 1) if steps > 1 else 0.0
+    upper = end - step * (steps - 1 - index) if steps > 1 else index + start
+    return module_for(device).where(index < steps // 2, start + step * index, upper)
+
+
+def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None,
+             requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
+    """`steps` numbers from start to end, both included, evenly apart."""
+    size_from("linspace", ((),), others)
+    numpy_dtype = default_float() if dtype is None else to_numpy_dtype(dtype)
+    array = _evenly("linspace", start, end, steps, numpy_dtype, device)
+    return wrap(_to_dtype(array, numpy_dtype)).requires_grad_(requires_grad)
+
+
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None,
+             device: Any = None, requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
+    """base to the power of each number of linspace(start, end, steps)."""
+    size_from("logspace", ((),), others)
+    numpy_dtype = default_float() if dtype is None else to_numpy_dtype(dtype)
+    exponents = _evenly("logspace", start, end, steps, numpy_dtype, device)
+    with np.errstate(all="ignore"):  # as everywhere: too large is inf, without a warning
+        array = module_for(device).power(float(base), exponents)
+    return wrap(_to_dtype(array, numpy_dtype)).requires_grad_(requires_grad)
+
+
+__all__ = ["arange", "linspace", "logspace"]

@@ -1,0 +1,189 @@
+"""save and load: nested dicts and lists of tensors, numbers and strings, in one safetensors file.
+
+Tensors are stored under their path ("model.weight"), so that a {name: tensor} dict is an ordinary
+safetensors file. What is around them, and the order, is kept as an outline, in JSON, in the file's
+metadata. There is no pickle, and no code in a file that could run.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .autograd.variable import Variable, wrap
+from .backend import to_device
+
+_OUTLINE = "tinytensor"  # the metadata key of the outline
+_DEEPEST = 100  # nesting beyond which a file is taken for hostile
+
+
+def save(obj: Any, f: str | os.PathLike) -> None:
+    """Write `obj` to the file `f`: all of it, or (if that fails or the process dies) none of it.
+
+    obj: tensors, numbers, strings, bools, None, and dicts, lists and tuples of them.
+    """
+    import json  # here, as tempfile below: importing tinytensor is to be quick
+
+    package = _safetensors("save")
+    path = Path(f)
+    tensors: dict[str, np.ndarray] = {}
+    outline = _describe(obj, "", tensors, 0)
+    write_whole(path, package.numpy.save(tensors, {_OUTLINE: json.dumps(outline)}))
+
+
+def load(f: str | os.PathLike, map_location: Any = None, **ignored: Any) -> Any:
+    """Read what `save`, or the safetensors package, wrote. map_location: the device to load to."""
+    import json
+
+    package = _safetensors("load")
+    path = Path(f)
+    if not path.is_file():
+        raise FileNotFoundError(f"load: {path} does not exist or is not a file")
+    try:
+        with package.safe_open(path, framework="np") as file:
+            metadata = file.metadata() or {}
+            names = list(file.keys())
+            tensors = {name: wrap(np.array(file.get_tensor(name))) for name in names}
+    except Exception as error:  # the package raises its own, OverflowError, TypeError, …
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise RuntimeError(
+            f"load: {path} is damaged or not a safetensors file ({reason})"
+        ) from None
+    if map_location is not None:
+        tensors = {key: tensor.to(map_location) for key, tensor in tensors.items()}
+    if _OUTLINE not in metadata:
+        return tensors
+    try:
+        return _rebuild(json.loads(metadata[_OUTLINE]), tensors, 0)
+    except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
+        raise RuntimeError(f"load: {path} has a damaged outline ({error})") from None
+
+
+# ------------------------------------------------------------------------------------------
+# The outline
+# ------------------------------------------------------------------------------------------
+# A tensor is {"tensor": path}; a dict {"dict": [[key, value], …]}; a list {"list": […]}; a tuple
+# {"tuple": […]}; a number that JSON cannot write {"float": "nan"}; the rest stands for itself.
+
+
+def _describe(value: Any, path: str, tensors: dict[str, np.ndarray], depth: int) -> Any:
+    """The outline of `value`; its tensors are collected on the way."""
+    if depth > _DEEPEST:
+        raise ValueError(f"save: {path} is nested more than {_DEEPEST} deep")
+    if isinstance(value, Variable):
+        key = path or "tensor"
+        while key in tensors or key == "__metadata__":
+            key += "_"
+        tensors[key] = _as_array(value)
+        return {"tensor": key}
+    if isinstance(value, (np.generic, np.ndarray)) and not value.ndim:
+        value = value.item()
+    if value is None or isinstance(value, (str, bool, int)):
+        return value
+    if isinstance(value, float):
+        return value if np.isfinite(value) else {"float": repr(value)}
+    inside = f"{path}." if path else ""
+    if isinstance(value, dict):
+        for key in value:
+            if not isinstance(key, (str, int)) or isinstance(key, bool):
+                raise TypeError(
+                    f"save: {path or 'the dict'} has a key of type {type(key).__name__}, expected "
+                    "strings or integers"
+                )
+        items = value.items()
+        return {"dict": [[k, _describe(v, f"{inside}{k}", tensors, depth + 1)] for k, v in items]}
+    if isinstance(value, (list, tuple)):
+        kind = "list" if isinstance(value, list) else "tuple"
+        parts = enumerate(value)
+        return {kind: [_describe(v, f"{inside}{i}", tensors, depth + 1) for i, v in parts]}
+    raise TypeError(
+        f"save: {path or 'the object'} is a {type(value).__name__}, expected tensors, numbers, "
+        "strings, None, and dicts, lists and tuples of them"
+    )
+
+
+def _rebuild(outline: Any, tensors: dict[str, Any], depth: int) -> Any:
+    """What `_describe` described."""
+    if depth > _DEEPEST:
+        raise ValueError(f"it is nested more than {_DEEPEST} deep")
+    if outline is None or isinstance(outline, (str, bool, int, float)):
+        return outline
+    if not isinstance(outline, dict) or len(outline) != 1:
+        raise ValueError(f"{type(outline).__name__} where one of its own kinds is expected")
+    ((kind, content),) = outline.items()
+    if kind == "tensor":
+        return tensors[content]
+    if kind == "float":
+        return {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}[content]
+    if kind == "dict":
+        return {_key(key): _rebuild(value, tensors, depth + 1) for key, value in content}
+    if kind in ("list", "tuple"):
+        parts = [_rebuild(part, tensors, depth + 1) for part in content]
+        return parts if kind == "list" else tuple(parts)
+    raise ValueError(f"the unknown kind {kind!r}")
+
+
+def _key(key: Any) -> Any:
+    if not isinstance(key, (str, int)):
+        raise ValueError(f"a key of type {type(key).__name__}")
+    return key
+
+
+def _as_array(tensor: Any) -> np.ndarray:
+    return np.ascontiguousarray(to_device(tensor.array, "cpu")).reshape(tensor.array.shape)
+
+
+# ------------------------------------------------------------------------------------------
+# The file
+# ------------------------------------------------------------------------------------------
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that at any moment there is the old one or the new one, never a half.
+
+    The bytes go to a new file beside it, down to the disk, which then takes its name.
+    """
+    import tempfile
+
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    except OSError as error:
+        message = f"save: cannot write to {path.parent} ({error.strerror})"
+        raise type(error)(error.errno, message) from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, 0o666 & ~_umask())
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    if hasattr(os, "O_DIRECTORY"):  # where folders can be opened, the rename goes to disk too
+        folder = os.open(path.parent, os.O_DIRECTORY)
+        os.fsync(folder)
+        os.close(folder)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _safetensors(name: str) -> Any:
+    try:
+        import safetensors
+        import safetensors.numpy
+    except ImportError:
+        raise ImportError(
+            f"{name}: the safetensors package is not installed; run `pip install tinytensor[train]`"
+        ) from None
+    return safetensors
+
+
+__all__ = ["load", "save"]

@@ -1,0 +1,217 @@
+"""DataLoader: batches of a dataset, in order or shuffled, fetched by worker threads if asked for.
+
+for x, y in DataLoader(dataset, batch_size=32, shuffle=True, num_workers=2):
+    …
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from ...random import randint
+from .collate import default_collate, default_convert
+from .dataset import IterableDataset
+from .sampler import BatchSampler, RandomSampler, SequentialSampler
+from .workers import WorkerInfo, WorkerPool
+
+if TYPE_CHECKING:
+    from ...generator import Generator
+
+Sample = TypeVar("Sample", covariant=True)
+FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
+
+
+class DataLoader(Generic[Sample]):
+    """Iterating over it gives the batches of one pass over the dataset.
+
+    dataset            a Dataset, an IterableDataset, or anything with len() and [i]
+    batch_size         samples in a batch; None: single samples, not collated
+    shuffle            a new random order in every pass
+    sampler            the order instead: gives numbers of samples
+    batch_sampler      order and batches instead: gives lists of numbers
+    num_workers        threads that fetch ahead; 0: batches are fetched when they are asked for. The
+                       order is the same for any number of workers
+    collate_fn         makes a batch from a list of samples; default_collate without it
+    drop_last          leave out a last batch that is shorter
+    timeout            seconds to wait for a batch of the workers; 0: for ever
+    worker_init_fn     called in each worker with its number, before it fetches
+    generator          of the random order; the default one without it
+    prefetch_factor    batches that each worker fetches ahead; 2 without it
+
+    pin_memory, persistent_workers, multiprocessing_context and in_order are taken for PyTorch's
+    sake and change nothing: threads are quick to start and share all memory.
+    """
+
+    _made = False
+
+    def __init__(
+        self,
+        dataset: Any,
+        batch_size: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Iterable | None = None,
+        batch_sampler: Iterable[list] | None = None,
+        num_workers: int = 0,
+        collate_fn: Callable[[list], Any] | None = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Callable[[int], Any] | None = None,
+        multiprocessing_context: Any = None,
+        generator: Generator | None = None,
+        *,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
+    ):
+        if num_workers < 0:
+            raise ValueError(f"DataLoader: got num_workers={num_workers}, expected 0 or more")
+        if timeout < 0:
+            raise ValueError(f"DataLoader: got timeout={timeout}, expected 0 or more seconds")
+        if prefetch_factor is not None and (num_workers == 0 or prefetch_factor < 1):
+            raise ValueError(
+                f"DataLoader: got prefetch_factor={prefetch_factor} with num_workers={num_workers},"
+                " expected both to be positive"
+            )
+        if persistent_workers and num_workers == 0:
+            raise ValueError("DataLoader: persistent_workers=True needs num_workers > 0")
+        self._iterable = isinstance(dataset, IterableDataset)
+        if self._iterable and (shuffle or sampler is not None or batch_sampler is not None):
+            raise ValueError(
+                "DataLoader: an IterableDataset has an order of its own; leave out shuffle, "
+                "sampler and batch_sampler"
+            )
+        if sampler is not None and shuffle:
+            raise ValueError("DataLoader: got a sampler and shuffle=True, expected one of them")
+        if batch_sampler is not None:
+            if batch_size != 1 or shuffle or sampler is not None or drop_last:
+                raise ValueError(
+                    "DataLoader: a batch_sampler decides on batch_size, shuffle, sampler and "
+                    "drop_last; leave them out"
+                )
+            batch_size = None
+        elif batch_size is None and drop_last:
+            raise ValueError("DataLoader: got drop_last=True with batch_size=None")
+
+        if sampler is None:
+            if self._iterable:
+                sampler = _Nameless()
+            elif shuffle:
+                sampler = RandomSampler(dataset, generator=generator)
+            else:
+                sampler = SequentialSampler(dataset)
+        if batch_size is not None:
+            batch_sampler = BatchSampler(sampler, batch_size, drop_last)
+        if collate_fn is None:
+            collate_fn = default_convert if batch_sampler is None else default_collate
+        self.dataset = dataset
+        self.batch_size = batch_size
+        self.sampler = sampler
+        self.batch_sampler = batch_sampler
+        self.drop_last = drop_last
+        self.collate_fn = collate_fn
+        self.num_workers = num_workers
+        self.prefetch_factor = prefetch_factor or (2 if num_workers else None)
+        self.timeout = timeout
+        self.worker_init_fn = worker_init_fn
+        self.generator = generator
+        self.pin_memory = pin_memory
+        self.pin_memory_device = pin_memory_device
+        self.persistent_workers = persistent_workers
+        self.multiprocessing_context = multiprocessing_context
+        self.in_order = in_order
+        self._made = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self._made and name in FIXED:
+            raise ValueError(f"DataLoader: {name} cannot be changed later; make a new DataLoader")
+        super().__setattr__(name, value)
+
+    def __iter__(self) -> Iterator[Any]:
+        return _Pass(self)
+
+    def __len__(self) -> int:
+        """The number of batches, if the dataset knows its length."""
+        if not self._iterable:
+            return len(self.sampler if self.batch_sampler is None else self.batch_sampler)  # type: ignore[arg-type]
+        samples = len(self.dataset)
+        if self.batch_size is None:
+            return samples
+        return samples // self.batch_size if self.drop_last else -(-samples // self.batch_size)
+
+
+class _Nameless:
+    """The sampler of an IterableDataset, whose samples have no numbers."""
+
+    def __iter__(self) -> Iterator[None]:
+        return itertools.repeat(None)
+
+
+class _Pass:
+    """One pass over the dataset: the iterator that a loop holds."""
+
+    def __init__(self, loader: DataLoader):
+        self.loader = loader
+        batched = loader.batch_sampler is not None
+        tasks = iter(loader.sampler if loader.batch_sampler is None else loader.batch_sampler)
+        # Drawn without workers too, so that the generator goes on in the same way.
+        seed = int(randint(2**62, (), generator=loader.generator))
+        dataset, collate = loader.dataset, loader.collate_fn
+
+        def make_fetch() -> Callable[[Any], Any]:
+            if isinstance(dataset, IterableDataset):
+                return _from_stream(iter(dataset), batched, loader.drop_last, collate)
+            return _from_numbers(dataset, batched, collate)
+
+        self._pool: WorkerPool | None = None
+        if loader.num_workers:
+            count = loader.num_workers
+            infos = [WorkerInfo(i, count, seed + i, dataset) for i in range(count)]
+            ahead = count * (loader.prefetch_factor or 1)
+            self._pool = WorkerPool(
+                make_fetch, tasks, infos, loader.worker_init_fn, ahead, loader.timeout
+            )
+        else:
+            self._tasks, self._fetch = tasks, make_fetch()
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        if self._pool is not None:
+            return self._pool.take()
+        return self._fetch(next(self._tasks))
+
+    def __len__(self) -> int:
+        return len(self.loader)
+
+
+def _from_numbers(dataset: Any, batched: bool, collate: Callable) -> Callable[[Any], Any]:
+    """Fetch samples by their numbers."""
+    several = getattr(dataset, "__getitems__", None)
+
+    def fetch(task: Any) -> Any:
+        if not batched:
+            return collate(dataset[task])
+        return collate(several(task) if callable(several) else [dataset[i] for i in task])
+
+    return fetch
+
+
+def _from_stream(
+    samples: Iterator, batched: bool, drop_last: bool, collate: Callable
+) -> Callable[[Any], Any]:
+    """Fetch the next samples of a stream, as many as the task has places."""
+
+    def fetch(task: Any) -> Any:
+        if not batched:
+            return collate(next(samples))
+        batch = list(itertools.islice(samples, len(task)))
+        if not batch or (drop_last and len(batch) < len(task)):
+            raise StopIteration
+        return collate(batch)
+
+    return fetch

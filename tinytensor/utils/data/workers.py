@@ -1,0 +1,187 @@
+"""Threads that fetch batches ahead of the training.
+
+NumPy lets go of Python's lock in most of its work, and reading files does too, so threads fetch in
+parallel; nothing is copied between processes. Each worker has a queue of tasks, and all put what
+they fetched into one queue. The threads know only these queues, not the iterator that made them:
+when nobody holds it any more (after `break`, an error, or at the end), it is freed and its
+finalizer ends them.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+JOIN_SECONDS = 5.0  # how long to wait for workers that are still fetching when they are to end
+
+
+@dataclass(frozen=True)
+class WorkerInfo:
+    """What a worker knows of itself: its number, that of all workers, its seed, the dataset."""
+
+    id: int
+    num_workers: int
+    seed: int
+    dataset: Any
+
+
+_here = threading.local()
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """The worker that calls; None outside of workers.
+
+    Workers share the default random generator. For numbers that are the same in every run, draw
+    them from a Generator of the dataset's own, seeded with `info.seed` or the sample's number.
+    """
+    return getattr(_here, "info", None)
+
+
+@dataclass
+class Failed:
+    """An error that a worker met, to be raised where the batch was asked for."""
+
+    error: BaseException
+
+
+class FailedStart(Failed):
+    """The worker could not even begin: there is nothing to go on with."""
+
+
+class Ended:
+    """A worker's share of an IterableDataset is over."""
+
+
+class WorkerPool:
+    """The workers of one pass over a dataset. Results come in the order of the tasks.
+
+    make_fetch()  called in each worker, gives the function that turns a task into a batch;
+                  that function raises StopIteration when there is no more
+    tasks         what to fetch, in order; asked for as batches are taken
+    ahead         how many tasks may be under way
+    """
+
+    def __init__(
+        self,
+        make_fetch: Callable[[], Callable[[Any], Any]],
+        tasks: Iterator,
+        infos: list[WorkerInfo],
+        init: Callable[[int], Any] | None,
+        ahead: int,
+        timeout: float,
+    ):
+        self.tasks = tasks
+        self.ahead = ahead
+        self.timeout = timeout or None
+        self.results: queue.SimpleQueue = queue.SimpleQueue()
+        self.queues: list[queue.SimpleQueue] = [queue.SimpleQueue() for _ in infos]
+        self.active = list(range(len(infos)))  # workers that have not ended, next in turn first
+        self.owner: dict[int, int] = {}  # task number → worker
+        self.fetched: dict[int, Any] = {}  # task number → batch that came before its turn
+        self.sent = self.taken = 0
+        threads = []
+        for info, inbox in zip(infos, self.queues):
+            arguments = (info, init, make_fetch, inbox, self.results)
+            name = f"DataLoader worker {info.id}"
+            threads.append(threading.Thread(target=_work, args=arguments, name=name, daemon=True))
+        self.close = weakref.finalize(self, _end, self.queues, threads)
+        for thread in threads:
+            thread.start()
+
+    def take(self) -> Any:
+        """The next batch; StopIteration after the last."""
+        while True:
+            self._send()
+            if self.taken == self.sent:
+                self.close()
+                raise StopIteration
+            result = self._result(self.taken)
+            worker = self.owner.pop(self.taken)
+            self.taken += 1
+            if isinstance(result, Ended):
+                if worker in self.active:
+                    self.active.remove(worker)
+                continue
+            if isinstance(result, FailedStart):
+                self.close()
+                self.active, self.taken = [], self.sent
+            if isinstance(result, Failed):
+                try:
+                    raise result.error
+                finally:
+                    del result  # its traceback holds this frame, which would hold it in turn
+            return result
+
+    def _send(self) -> None:
+        while self.active and self.sent - self.taken < self.ahead:
+            try:
+                task = next(self.tasks)
+            except StopIteration:
+                self.active = []
+                return
+            worker = self.active.pop(0)
+            self.active.append(worker)
+            self.owner[self.sent] = worker
+            self.queues[worker].put((self.sent, task))
+            self.sent += 1
+
+    def _result(self, number: int) -> Any:
+        while number not in self.fetched:
+            try:
+                found, result = self.results.get(timeout=self.timeout)
+            except queue.Empty:
+                raise RuntimeError(
+                    f"DataLoader: no batch came within timeout={self.timeout} seconds"
+                ) from None
+            self.fetched[found] = result
+        return self.fetched.pop(number)
+
+
+def _work(
+    info: WorkerInfo,
+    init: Callable[[int], Any] | None,
+    make_fetch: Callable[[], Callable[[Any], Any]],
+    inbox: queue.SimpleQueue,
+    results: queue.SimpleQueue,
+) -> None:
+    """The life of a worker: fetch task after task until None comes."""
+    _here.info = info
+    fetch, broken = None, None  # one of the two is set
+    try:
+        if init is not None:
+            init(info.id)
+        fetch = make_fetch()
+    except BaseException as error:
+        broken = FailedStart(error)
+    while (item := inbox.get()) is not None:
+        number, task = item
+        result: Any = broken
+        if fetch is not None:
+            try:
+                result = fetch(task)
+            except StopIteration:
+                result = Ended()
+            except BaseException as error:  # whoever waits for the batch must hear of it
+                result = Failed(error)
+        results.put((number, result))
+        del item, task, result  # the batch belongs to whoever takes it
+
+
+def _end(queues: list[queue.SimpleQueue], threads: list[threading.Thread]) -> None:
+    """Take back the tasks that nobody has begun, and let the workers go."""
+    for inbox in queues:
+        while not inbox.empty():
+            try:
+                inbox.get_nowait()
+            except queue.Empty:  # the worker was faster
+                break
+        inbox.put(None)
+    until = time.monotonic() + JOIN_SECONDS
+    for thread in threads:
+        if thread is not threading.current_thread() and thread.ident is not None:
+            thread.join(max(0.0, until - time.monotonic()))
