@@ -1,5 +1,7 @@
 """Neural networks on tinytensor: `import nn`, `import nn.functional as F`."""
 
+from tinytensor.autograd.site import add_internal_folder
+
 from . import functional, init, utils
 from .activation import (
     CELU,
@@ -145,6 +147,8 @@ from .seq2seq import Seq2SeqTransformer
 from .summary import summary
 from .transformer import Transformer, TransformerDecoder, TransformerEncoder
 from .transformer_layers import TransformerDecoderLayer, TransformerEncoderLayer
+
+add_internal_folder(__file__)
 
 __all__ = [
     "BERT",

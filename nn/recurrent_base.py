@@ -8,10 +8,10 @@ whose sequences all have the same length.
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any, NamedTuple
 
 import tinytensor as tt
+from tinytensor.autograd.site import warn
 from tinytensor.errors import ShapeError
 from tinytensor.tensor import Tensor
 
@@ -97,10 +97,9 @@ class RNNBase(Module):
                 f"{name}: got proj_size={proj_size}, expected less than hidden_size={hidden_size}"
             )
         if dropout > 0 and num_layers == 1:
-            warnings.warn(
+            warn(
                 f"{name}: dropout={dropout} has no effect with num_layers=1: it is applied between "
-                "layers",
-                stacklevel=3,  # the line that makes an RNN, LSTM or GRU
+                "layers"
             )
         self.mode = mode
         self.input_size = input_size

@@ -96,6 +96,26 @@ def test_third_derivative() -> None:
     assert derivative.item() == pytest.approx(6 * y.item(), rel=1e-10)
 
 
+@pytest.mark.parametrize("room", [1, 1000, 2000])
+def test_blocks_of_samples_change_nothing(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """5 samples, in blocks of 1 or of several, against all of them at once."""
+    x, w, b = randn(5, 2, 5), randn(4, 1, 2), randn(4)
+    y, back = randn(5, 4, 5), randn(4, 1, 3)
+
+    def run() -> list:
+        outputs = [
+            tt.conv1d(x, w, b, padding="same", groups=2),
+            tt.conv_transpose1d(y, back, groups=2),
+        ]
+        total = sum((z * z).sum() for z in outputs)
+        return [*outputs, *tt.autograd.grad(total, (x, w, b, y, back))]
+
+    whole = run()
+    monkeypatch.setattr("tinytensor.ops.convolution.CACHE", room)
+    for a, c in zip(run(), whole, strict=True):
+        np.testing.assert_allclose(a.detach().numpy(), c.detach().numpy(), rtol=1e-12, atol=1e-12)
+
+
 def test_outputs_are_contiguous() -> None:
     x, w = randn(2, 3, 5, 5), randn(4, 3, 3, 3)
     y = tt.conv2d(x, w, padding=1)

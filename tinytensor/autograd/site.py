@@ -11,9 +11,15 @@ from typing import Any, NamedTuple
 
 from .mode import state
 
-# Folders whose lines are not the user's. `nn` adds itself.
+# Folders whose lines are not the user's.
 internal_folders = [os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep]
 _internal_file: dict[str, bool] = {}
+
+
+def add_internal_folder(file: str) -> None:
+    """Count the folder of `file` among our own: `nn` says so of itself."""
+    internal_folders.append(os.path.dirname(os.path.abspath(file)) + os.sep)
+    _internal_file.clear()
 
 
 class Site(NamedTuple):

@@ -33,6 +33,7 @@ from .broadcast import *
 from .clamp import *
 from .columns import *
 from .compare import *
+from .conv_transpose import *
 from .convert import *
 from .convolution import *
 from .count import *
@@ -165,7 +166,9 @@ __all__ = [
     # count
     "bincount", "histc", "one_hot",
     # convolution
-    "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
+    "conv1d", "conv2d", "conv3d",
+    # transposed convolution
+    "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
     # columns
     "fold", "unfold",
     # pooling

@@ -3,7 +3,7 @@
 Convolution is three ops, each linear in both of its inputs: the output from image and weight, the
 image's gradient from output and weight, the weight's gradient from image and output. The gradients
 of each are the other two, so that all orders of derivatives come from the same code. The second of
-them, taken by itself, is the transposed convolution.
+them, taken by itself, is the transposed convolution (conv_transpose.py).
 
 All three lay out an image as columns, one for each window, and are one matrix product for each
 group of channels. Letters: N samples, C channels of the image, O of the output, G groups, K
@@ -13,7 +13,10 @@ elements of the kernel, L windows (positions of the output).
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
@@ -25,6 +28,8 @@ from .windows import ALL, Sizes, Windows, sizes, sliding
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
+CACHE, GPU_MEMORY = 2**21, 2**28  # bytes that the columns of a block of samples may take
+
 
 class Convolution(Op):
     """y[n, o, i] = b[o] + Σ w[o, c, k]·x[n, c, i·stride + k·dilation − padding];
@@ -35,10 +40,14 @@ class Convolution(Op):
 
     def forward(self, x: Array, w: Array, b: Array | None, windows: Windows, groups: int) -> Array:
         self.windows, self.groups = windows, groups
-        # (G, O/G, C/G·K) times (G, C/G·K, N·L) → (G, O/G, N·L)
-        y = weight_matrix(w, groups) @ columns(x, windows, groups)
-        shape = (w.shape[0], x.shape[0], *windows.counts)
-        return with_bias(y.reshape(shape).swapaxes(0, 1), b)  # → (O, N, …) → (N, O, …)
+        matrix = weight_matrix(w, groups)
+        y = xp(x).empty((x.shape[0], w.shape[0], *windows.counts), x.dtype)
+        by_channel = y.swapaxes(0, 1)  # (N, O, counts …) → (O, N, counts …)
+        for some in blocks_of_samples(x, windows):
+            # (G, O/G, C/G·K) times (G, C/G·K, N·L) → (G, O/G, N·L) → (O, N, counts …)
+            product = matrix @ columns(x[some], windows, groups)
+            by_channel[:, some] = product.reshape(by_channel[:, some].shape)
+        return add_bias(y, b)
 
     def backward(self, g: Any) -> Any:
         x, w = self.saved
@@ -59,17 +68,12 @@ class ConvTranspose(Op):
 
     def forward(self, x: Array, w: Array, b: Array | None, windows: Windows, groups: int) -> Array:
         self.windows, self.groups = windows, groups
-        samples, channels = x.shape[0], w.shape[1] * groups
-        # (G, C/G·K, O/G) times (G, O/G, N·L) → (G, C/G·K, N·L) → (C, kernel …, N, count …)
-        product = weight_matrix(w, groups).swapaxes(1, 2) @ output_matrix(x, groups)
-        product = product.reshape(channels, *windows.kernel, samples, *windows.counts)
-        y = xp(x).zeros((samples, channels, *windows.size), x.dtype)
-        by_channel = y.swapaxes(0, 1)  # (N, C, size …) → (C, N, size …)
-        for k, inside, places in windows.taps():
-            by_channel[places] += product[(ALL,) + k][inside]
-        if b is not None:
-            y += b.reshape(-1, *(1,) * len(windows.size))
-        return y
+        matrix = weight_matrix(w, groups).swapaxes(1, 2)
+        y = xp(x).zeros((x.shape[0], w.shape[1] * groups, *windows.size), x.dtype)
+        for some in blocks_of_samples(y, windows):
+            # (G, C/G·K, O/G) times (G, O/G, N·L) → (G, C/G·K, N·L)
+            add_columns(y[some], matrix @ output_matrix(x[some], groups), windows)
+        return add_bias(y, b)
 
     def backward(self, g: Any) -> Any:
         x, w = self.saved
@@ -90,9 +94,13 @@ class ConvWeight(Op):
 
     def forward(self, x: Array, y: Array, windows: Windows, groups: int) -> Array:
         self.windows, self.groups = windows, groups
-        # (G, O/G, N·L) times (G, N·L, C/G·K) → (G, O/G, C/G·K)
-        w = output_matrix(y, groups) @ columns(x, windows, groups).swapaxes(1, 2)
-        return w.reshape(y.shape[1], x.shape[1] // groups, *windows.kernel)
+        w = xp(x).zeros((y.shape[1], x.shape[1] // groups, *windows.kernel), x.dtype)
+        matrix = weight_matrix(w, groups)  # in the same memory
+        for some in blocks_of_samples(x, windows):
+            # (G, O/G, N·L) times (G, N·L, C/G·K) → (G, O/G, C/G·K)
+            rows = columns(x[some], windows, groups).swapaxes(1, 2)
+            matrix += output_matrix(y[some], groups) @ rows
+        return w
 
     def backward(self, g: Any) -> Any:
         x, y = self.saved
@@ -114,25 +122,43 @@ def columns(x: Array, windows: Windows, groups: int) -> Array:
     return y.reshape(groups, length, samples * math.prod(windows.counts))
 
 
+def add_columns(y: Array, x: Array, windows: Windows) -> None:
+    """Add columns (G, C/G·K, N·L) to an image y (N, C, size …), each where its window lies."""
+    samples, channels = y.shape[:2]
+    # (G, C/G·K, N·L) → (C, kernel …, N, counts …)
+    x = x.reshape(channels, *windows.kernel, samples, *windows.counts)
+    by_channel = y.swapaxes(0, 1)  # (N, C, size …) → (C, N, size …)
+    for k, inside, places in windows.taps():
+        by_channel[places] += x[(ALL,) + k][inside]
+
+
+def blocks_of_samples(image: Array, windows: Windows) -> Iterator[slice]:
+    """Slices of the batch, so large that the columns of each fit a cache."""
+    samples, channels = image.shape[:2]
+    elements = channels * math.prod(windows.kernel) * math.prod(windows.counts)
+    room = CACHE if xp(image) is np else GPU_MEMORY
+    step = max(1, room // max(1, elements * image.dtype.itemsize))
+    for start in range(0, samples, step):
+        yield slice(start, start + step)
+
+
 def weight_matrix(w: Array, groups: int) -> Array:
     """(O, C/G, kernel …) → (G, O/G, C/G·K)"""
     return w.reshape(groups, w.shape[0] // groups, math.prod(w.shape[1:]))
 
 
 def output_matrix(y: Array, groups: int) -> Array:
-    """(N, O, count …) → (O, N, count …) → (G, O/G, N·L)"""
+    """(N, O, counts …) → (O, N, counts …) → (G, O/G, N·L)"""
     samples, channels = y.shape[:2]
     length = samples * math.prod(y.shape[2:])
     return y.swapaxes(0, 1).reshape(groups, channels // groups, length)
 
 
-def with_bias(y: Array, b: Array | None) -> Array:
-    """y (N, O, …) + b (O), contiguous in memory."""
-    library = xp(y)
-    if b is None:
-        return library.ascontiguousarray(y)
-    out = library.empty(y.shape, y.dtype)
-    return library.add(y, b.reshape(-1, *(1,) * (y.ndim - 2)), out=out)
+def add_bias(y: Array, b: Array | None) -> Array:
+    """y (N, O, …) + b (O), in the memory of y."""
+    if b is not None:
+        y += b.reshape(-1, *(1,) * (y.ndim - 2))
+    return y
 
 
 def sum_channels(g: Any) -> Any:
@@ -231,87 +257,6 @@ def _named_padding(
 
 
 # ------------------------------------------------------------------------------------------
-# Transposed convolution
-# ------------------------------------------------------------------------------------------
-
-
-def conv_transpose1d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
-    padding: Sizes = 0, output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
-) -> Tensor:  # fmt: skip
-    """`conv_transpose2d` over lines: input (N, O, L) or (O, L), weight (O, C/groups, K)."""
-    return _transpose(
-        "conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups,
-        dilation,
-    )  # fmt: skip
-
-
-def conv_transpose2d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
-    padding: Sizes = 0, output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
-) -> Tensor:  # fmt: skip
-    """What `conv2d` with the same settings does to gradients: from output to image.
-
-    Each input element, times the weight, is added to a window of the result. input (N, O, H, W) or
-    (O, H, W), weight (O, C/groups, kH, kW), bias (C). The result is (N, C, H', W') with
-    H' = (H − 1)·stride − 2·padding + dilation·(kH − 1) + output_padding + 1, the same for W'.
-
-    padding:         rows and columns taken away all around the result
-    output_padding:  ones added at its end, as several sizes of image give one size of output
-    """
-    return _transpose(
-        "conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups,
-        dilation,
-    )  # fmt: skip
-
-
-def conv_transpose3d(
-    input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Sizes = 1,
-    padding: Sizes = 0, output_padding: Sizes = 0, groups: int = 1, dilation: Sizes = 1,
-) -> Tensor:  # fmt: skip
-    """`conv_transpose2d` over volumes: input (N, O, D, H, W) or (O, D, H, W)."""
-    return _transpose(
-        "conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups,
-        dilation,
-    )  # fmt: skip
-
-
-def _transpose(
-    name: str, dims: int, input: Any, weight: Any, bias: Any, stride: Any, padding: Any,
-    output_padding: Any, groups: int, dilation: Any,
-) -> Any:  # fmt: skip
-    x, batched = check_inputs(name, dims, input, weight, bias, groups)
-    if x.shape[1] != weight.shape[0]:
-        raise ShapeError(
-            f"{name}: input has {x.shape[1]} channels (shape {tuple(input.shape)}), weight "
-            f"{tuple(weight.shape)} expects {weight.shape[0]}"
-        )
-    check_bias(name, bias, weight, weight.shape[1] * groups)
-    stride = sizes(name, "stride", stride, dims)
-    padding = sizes(name, "padding", padding, dims, least=0)
-    extra = sizes(name, "output_padding", output_padding, dims, least=0)
-    dilation = sizes(name, "dilation", dilation, dims)
-    if any(e >= max(s, d) for e, s, d in zip(extra, stride, dilation, strict=True)):
-        raise RuntimeError(
-            f"{name}: got output_padding {extra}, expected less than stride {stride} or "
-            f"dilation {dilation}"
-        )
-    count, kernel = tuple(x.shape[2:]), tuple(weight.shape[2:])
-    size = tuple(
-        (n - 1) * s - 2 * p + d * (k - 1) + e + 1
-        for n, s, p, d, k, e in zip(count, stride, padding, dilation, kernel, extra, strict=True)
-    )
-    if min(size) < 1:
-        raise ShapeError(
-            f"{name}: input of shape {tuple(input.shape)} with padding {padding} gives an output "
-            f"of size {size}, which is too small"
-        )
-    windows = Windows(size, kernel, stride, padding, dilation, count)
-    y = ConvTranspose.apply(x, weight, bias, windows, groups)
-    return y if batched else y.reshape(y.shape[1:])
-
-
-# ------------------------------------------------------------------------------------------
 # Checks
 # ------------------------------------------------------------------------------------------
 
@@ -347,11 +292,4 @@ def check_bias(name: str, bias: Any, weight: Any, channels: int) -> None:
         )
 
 
-__all__ = [
-    "conv1d",
-    "conv2d",
-    "conv3d",
-    "conv_transpose1d",
-    "conv_transpose2d",
-    "conv_transpose3d",
-]
+__all__ = ["conv1d", "conv2d", "conv3d"]

@@ -27,19 +27,19 @@ class MaxPool(Op):
     dx = g where the maximum was taken from, by MaxPoolTranspose
 
     with_positions: also where that is, as a number that counts the elements of the image.
-    winner: the tap that each y comes from, if it is known already.
+    known: the number of the tap that each y is to be taken from, if that is known already.
     """
 
     saves = ("winner",)
 
     def forward(
-        self, x: Array, windows: Windows, with_positions: bool, winner: Array | None = None
+        self, x: Array, windows: Windows, with_positions: bool, known: Array | None = None
     ) -> Any:
         self.windows = windows
-        if winner is None:
+        if known is None:
             y, self.winner = largest(x, windows)
         else:
-            y, self.winner = taken_from(winner, x, windows), winner
+            y, self.winner = taken_from(known, x, windows), known
         return (y, positions(self.winner, windows)) if with_positions else y
 
     def backward(self, g: Any, _: Any = None) -> Any:
@@ -194,8 +194,8 @@ def pool_windows(
     shape = tuple(input.shape)
     check_image(name, dims, shape)
     kernel = sizes(name, "kernel_size", kernel, dims)
-    # PyTorch's own code passes an empty tuple for "as the kernel"
-    stride = kernel if stride is None or stride == () else sizes(name, "stride", stride, dims)
+    # An empty tuple too means "as the kernel" in PyTorch.
+    stride = kernel if stride in (None, (), []) else sizes(name, "stride", stride, dims)
     padding = sizes(name, "padding", padding, dims, least=0)
     dilation = sizes(name, "dilation", dilation, dims)
     reach = [d * (k - 1) + 1 for d, k in zip(dilation, kernel, strict=True)]

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.op import Op
 from ..autograd.variable import unwrap, wrap_like
-from ..backend import xp
+from ..backend import Array, xp
 from ..errors import ShapeError
 from .adaptive_pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from .index import Index
+from .pooling import AvgPool
 from .promote import require_float, require_numbers
-from .rearrange import repeat_interleave
 from .shape import permute
+from .windows import Windows
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -29,6 +31,23 @@ MODES = {
 SMOOTH = ("linear", "bilinear", "trilinear", "bicubic")  # between pixels; these have corners
 SAME_SIZE_SAME_IMAGE = ("nearest", "linear", "bilinear", "trilinear")  # whatever scale_factor says
 AREA = (adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d)
+
+
+class Enlarge(Op):
+    """y[i·r + k] = x[i] for k below r: r pixels for one, in every dimension;  dx[i] = Σ g[i·r + k]
+
+    windows: those of r pixels in y.
+    """
+
+    def forward(self, x: Array, windows: Windows) -> Array:
+        self.windows = windows
+        y = xp(x).empty(x.shape[:2] + windows.size, x.dtype)
+        for _, inside, places in windows.taps():
+            y[places] = x[inside]
+        return y
+
+    def backward(self, g: Any) -> Any:
+        return AvgPool.apply(g, self.windows, 1)
 
 
 def interpolate(
@@ -74,6 +93,11 @@ def interpolate(
             f"interpolate: input has shape {shape}, its image is to become {target}; expected "
             "sizes of at least 1"
         )
+    factors = tuple(n // length for n, length in zip(target, shape[2:], strict=True))
+    whole = all(n == f * length for n, f, length in zip(target, factors, shape[2:], strict=True))
+    if mode == "nearest" and whole and scales in ((None,) * dims, factors):
+        windows = Windows(target, factors, factors, (0,) * dims, (1,) * dims, shape[2:])
+        return Enlarge.apply(input, windows)
     for dim, (n, scale) in enumerate(zip(target, scales, strict=True), 2):
         input = _resize(input, dim, n, scale, mode, bool(align_corners))
     return input
@@ -108,8 +132,8 @@ def _resize(input: Any, dim: int, count: int, scale: Any, mode: str, align_corne
     step = length / count if scale is None else 1 / scale
     if count == length and (step == 1 or mode in SAME_SIZE_SAME_IMAGE):
         return input
-    if mode == "nearest" and not count % length and (step == length / count or count == 2 * length):
-        return repeat_interleave(input, count // length, dim)
+    if mode == "nearest" and count == 2 * length:
+        step = 0.5  # whatever scale_factor says, as in PyTorch
     library, dtype = xp(unwrap(input)), unwrap(input).dtype
     y = None
     for index, weight in _taps(mode, length, count, step, align_corners, dtype):
