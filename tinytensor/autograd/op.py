@@ -70,6 +70,7 @@ ndarray = np.ndarray
 next_order = itertools.count(1).__next__  # the moments at which nodes are made
 
 NEVER = [0]  # how often constants were written to
+NOTHING = (None, NEVER, 0)  # a value that is not saved
 
 
 def snake_case(name: str) -> str:
@@ -233,9 +234,10 @@ class Op(Node):
     def _save(self, args: tuple, out: Any) -> list:
         """(value, writes, version) for what `saves` declares and a needed gradient asks for."""
         saved: list[tuple] = []
+        tracked = self._tracked
         for place, name, needed_by in self._plan:
-            if not needed_by & self._tracked:
-                saved.append((None, NEVER, 0))
+            if not needed_by & tracked:
+                saved.append(NOTHING)
                 continue
             if place >= 0:
                 value = args[place]
