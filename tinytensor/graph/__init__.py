@@ -1,0 +1,1 @@
+"""Pictures of computation graphs, of attention and of training."""
