@@ -44,7 +44,7 @@ def attend(
         y = F.scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal)
         return y, None
     weights = tt.attention_weights(query, key, attn_mask, is_causal)
-    record(weights)
+    record(weights, query, key, attn_mask, is_causal)
     if dropout_p > 0:
         weights = F.dropout(weights, dropout_p)
     return weights @ value, weights if need_weights else None

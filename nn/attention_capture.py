@@ -5,22 +5,48 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from tinytensor.autograd.mode import state
 from tinytensor.tensor import Tensor
 
 
+@dataclass
+class AttentionCall:
+    """One call of an attention module: weights = softmax(query·keyᵀ/√D + mask).
+
+    weights (…, L, S). query (…, L, D) and key (…, S, D) if the scores are such a product, else
+    None. attn_mask as `F.scaled_dot_product_attention` takes it: booleans, True where a query may
+    attend, or numbers to add. is_causal: query i sees the keys 0 … i.
+    """
+
+    path: str
+    weights: Tensor
+    query: Tensor | None = None
+    key: Tensor | None = None
+    attn_mask: Tensor | None = None
+    is_causal: bool = False
+
+
+class AttentionMaps(dict[str, list[Tensor]]):
+    """{module path: [weights of each call]}; `calls` has all calls in their order, with details."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[AttentionCall] = []
+
+
 class _Capture(threading.local):
     """Where this thread's attention weights are collected; None, the usual case: nowhere."""
 
-    maps: dict[str, list[Tensor]] | None = None
+    maps: AttentionMaps | None = None
 
 
 _capture = _Capture()
 
 
 @contextmanager
-def capture_attention() -> Iterator[dict[str, list[Tensor]]]:
+def capture_attention() -> Iterator[AttentionMaps]:
     """Collect the attention weights A of every attention module that runs in the block.
 
     Gives {module path: [A of the first call, of the second, …]}, each A (N, heads, L, S) before
@@ -31,8 +57,9 @@ def capture_attention() -> Iterator[dict[str, list[Tensor]]]:
             logits, loss = model(x, targets)
         loss.backward()
         maps["GPT.blocks.0.attn"][0].grad
+        maps.calls[0].query  # what the weights were made of
     """
-    before, maps = _capture.maps, {}  # type: tuple[dict | None, dict[str, list[Tensor]]]
+    before, maps = _capture.maps, AttentionMaps()
     _capture.maps = maps
     try:
         yield maps
@@ -45,13 +72,22 @@ def capturing() -> bool:
     return _capture.maps is not None
 
 
-def record(weights: Tensor) -> None:
+def record(
+    weights: Tensor,
+    query: Tensor | None = None,
+    key: Tensor | None = None,
+    attn_mask: Tensor | None = None,
+    is_causal: bool = False,
+) -> None:
     """Collect the weights of the module that is running, if someone wants them."""
     if _capture.maps is None:
         return
     if weights.requires_grad:
         weights.retain_grad()
-    _capture.maps.setdefault(state.mode.scope or "attention", []).append(weights)
+    path = state.mode.scope or "attention"
+    _capture.maps.setdefault(path, []).append(weights)
+    call = AttentionCall(path, weights, query, key, attn_mask, is_causal)
+    _capture.maps.calls.append(call)
 
 
-__all__ = ["capture_attention"]
+__all__ = ["AttentionCall", "AttentionMaps", "capture_attention"]
