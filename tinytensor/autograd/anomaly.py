@@ -8,6 +8,7 @@ import numpy as np
 
 from ..backend import device_of, is_array, xp
 from ..errors import AnomalyError, DeviceError, GradientError, ShapeError
+from .mode import state
 from .site import describe_here, describe_site
 from .variable import Variable, unwrap
 
@@ -83,6 +84,16 @@ def _is_new(found: str, sources: Any) -> bool:
     """Whether `found` first appears here: a mask of -inf may pass on inf, but not make NaN."""
     present = {_trouble(source) for source in sources}
     return bool(found) and "NaN" not in present and (found == "NaN" or "inf" not in present)
+
+
+def look_at(node: Any, args: tuple, outputs: tuple) -> None:
+    """After a forward in a thread that is `watched`: take it down, and look for NaN."""
+    mode = state.mode
+    if mode.recording is not None:
+        mode.recording.add(node, args, outputs)
+    if mode.anomaly:
+        for out in outputs:
+            check_forward(node, args, out)
 
 
 def check_forward(op: Any, args: tuple, out: Variable) -> None:

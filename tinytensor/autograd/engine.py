@@ -10,7 +10,7 @@ from ..backend import QUIET, _modules, error_state, is_array
 from ..errors import GradientError
 from .mode import state
 from .variable import Variable, edge_of, own_copy, refresh, wrap
-from .walk import Contribution, Step, accumulate, walk
+from .walk import Contribution, Step, accumulate, collect, walk
 
 
 def _roots(name: str, outputs: Sequence[Any], grads: Sequence[Any], create_graph: bool) -> dict:
@@ -170,16 +170,30 @@ def grad(
     return tuple(results)
 
 
-def trace_backward(loss: Any, gradient: Any = None, retain_graph: bool = True) -> Iterator[Step]:
+def trace_backward(
+    loss: Any, gradient: Any = None, retain_graph: bool = True, accumulate: bool = True
+) -> Iterator[Step]:
     """Run `loss.backward()` step by step: yields a Step for each node, in the order of the walk.
 
-    Gradients in the steps are tensors; leaves' `.grad` is filled as the walk reaches them.
+    Gradients in the steps are tensors; leaves' `.grad` is filled as the walk reaches them, or left
+    as it is with accumulate=False.
 
         for step in trace_backward(loss):
             print(step.node, step.gradient, step.contributions)
     """
     roots = _roots("trace_backward", (loss,), (gradient,), False)
-    return _steps(walk(roots, None, retain_graph, False, trace=True))
+    if accumulate:
+        return _steps(walk(roots, None, retain_graph, False, trace=True))
+    return _steps(_walk_aside(roots, retain_graph))
+
+
+def _walk_aside(roots: dict, retain_graph: bool) -> Iterator[Step]:
+    """A traced walk that ends at the leaves, without adding to their `.grad`."""
+    leaves = {node: None for node in collect(roots) if node._order == 0}
+    yield from walk(roots, leaves, retain_graph, False, trace=True)
+    for leaf, g in reversed(leaves.items()):
+        if g is not None:
+            yield Step(leaf, g, [Contribution(leaf, g, None, g)])
 
 
 def _steps(steps: Iterator[Step]) -> Iterator[Step]:

@@ -85,9 +85,8 @@ class Function:
                 output = cls.forward(node, *args)
         outputs = output if isinstance(output, tuple) else (output,)
         results = node.record(args, outputs)
-        if state.mode.anomaly:
-            for result in results:
-                anomaly.check_forward(cls._node, args, result)
+        if state.mode.watched:
+            anomaly.look_at(node, args, results)
         return results if isinstance(output, tuple) else results[0]
 
 

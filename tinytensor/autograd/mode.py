@@ -16,14 +16,36 @@ from typing import Any
 class Mode:
     """One thread's settings."""
 
-    __slots__ = ("grad", "inference", "anomaly", "scope", "module")
+    __slots__ = ("grad", "inference", "scope", "module", "watched", "_anomaly", "_recording")
 
     def __init__(self) -> None:
         self.grad = True
         self.inference = False
-        self.anomaly = False
         self.scope = ""  # path of the module whose forward is running, "" outside
         self.module: Any = None  # the nn.Module whose forward is running
+        self.watched = False  # whether somebody looks at what ops give: the one test in Op.apply
+        self._anomaly = False
+        self._recording: Any = None
+
+    @property
+    def anomaly(self) -> bool:
+        """Whether NaN and inf are looked for."""
+        return self._anomaly
+
+    @anomaly.setter
+    def anomaly(self, on: bool) -> None:
+        self._anomaly = on
+        self.watched = on or self._recording is not None
+
+    @property
+    def recording(self) -> Any:
+        """Takes down every op with its values, for pictures (`graph.record`); None: nobody."""
+        return self._recording
+
+    @recording.setter
+    def recording(self, recording: Any) -> None:
+        self._recording = recording
+        self.watched = self._anomaly or recording is not None
 
 
 class _ThreadState(threading.local):

@@ -192,8 +192,8 @@ class Op(Node):
         if cls.view and _shares_memory(out, raw[0]):
             tensor._writes = writes_of(args[0])
             tensor._view = View(args[0], cls, args[1:])
-        if mode.anomaly:
-            anomaly.check_forward(cls, args, tensor)
+        if mode.watched:
+            anomaly.look_at(node, args, (tensor,))
         return tensor
 
     def enter_graph(self, edges: list, shape: Any, dtype: Any) -> None:
@@ -347,9 +347,8 @@ def _wrap_outputs(node: Op, outs: Iterable, args: tuple, edges: list) -> tuple:
         for tensor, view_args in zip(tensors, node.view_args(args)):
             tensor._writes = writes_of(args[0])
             tensor._view = View(args[0], *view_args)
-    if state.mode.anomaly:
-        for tensor in tensors:
-            anomaly.check_forward(type(node), args, tensor)
+    if state.mode.watched:
+        anomaly.look_at(node, args, tensors)
     return tensors
 
 

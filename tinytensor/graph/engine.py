@@ -1,0 +1,47 @@
+"""Graphviz, wherever it is: a `dot` program, or the library inside pygraphviz's wheel."""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+
+FORMATS = ("svg", "png", "pdf", "json", "plain")
+INSTALL = "pip install 'tinytensor[viz]'"
+
+
+class GraphvizMissing(RuntimeError):
+    """Neither a `dot` program nor pygraphviz is there."""
+
+
+def run_dot(source: str, format: str) -> bytes:
+    """Lay out a graph in the DOT language and give it as "svg", "png", "pdf", "json" or "plain"."""
+    if format not in FORMATS:
+        raise ValueError(
+            f"run_dot: got the format {format!r}, expected one of {', '.join(FORMATS)}"
+        )
+    if shutil.which("dot"):
+        try:
+            import graphviz
+        except ImportError:
+            pass
+        else:
+            return graphviz.Source(source).pipe(format=format, quiet=True)
+    try:
+        import pygraphviz
+    except ImportError:
+        raise GraphvizMissing(
+            f"graph: pictures need Graphviz, which is not there; {INSTALL} gives it"
+        ) from None
+    drawing = pygraphviz.AGraph(string=source)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # labels that are a little too wide for their boxes
+        return drawing.draw(format=format, prog="dot")
+
+
+def is_there() -> bool:
+    """Whether `run_dot` can draw."""
+    try:
+        run_dot("digraph {}", "plain")
+    except GraphvizMissing:
+        return False
+    return True
