@@ -2,7 +2,7 @@
 
 from tinytensor.autograd.site import add_internal_folder
 
-from . import functional, init, utils
+from . import functional, init, parallel, utils
 from .activation import (
     CELU,
     ELU,
@@ -35,6 +35,7 @@ from .activation import (
 from .attention import AdditiveAttention, MultiheadAttention, attention_pooling
 from .attention_capture import capture_attention
 from .attention_masks import combined_mask, look_ahead_mask, padding_mask
+from .beam_search import beam_search
 from .bert import BERT, BERTConfig
 from .container import (
     Flatten,
@@ -52,6 +53,17 @@ from .convolution import (
     ConvTranspose2d,
     ConvTranspose3d,
 )
+from .diffusion import (
+    AdaptiveLayerNorm,
+    DiTBlock,
+    DiTFinalLayer,
+    PatchEmbed,
+    TimestepEmbedding,
+    modulate,
+    patchify,
+    timestep_embedding,
+    unpatchify,
+)
 from .dropout import (
     AlphaDropout,
     Dropout,
@@ -60,12 +72,15 @@ from .dropout import (
     Dropout3d,
     FeatureAlphaDropout,
 )
-from .gpt import GPT, GPTConfig, KVCache
+from .experts import MixtureOfExperts, SwitchLayer, load_balancing_loss, router_z_loss
+from .generate import generate, stream
+from .gpt import GPT, GPTConfig
 from .graph_conv import (
     GraphConvolution,
     add_self_loops,
     normalize_adjacency,
 )
+from .kv_cache import KVCache
 from .linear import (
     Bilinear,
     Embedding,
@@ -88,6 +103,7 @@ from .loss import (
     SmoothL1Loss,
     TripletMarginLoss,
 )
+from .mamba import Mamba
 from .module import Module
 from .norm import (
     BatchNorm1d,
@@ -103,6 +119,7 @@ from .pair_loss import (
     CLIPLoss,
     PairwiseRewardLoss,
 )
+from .parallel import DataParallel
 from .parameter import Buffer, Parameter
 from .parameter_container import (
     ParameterDict,
@@ -144,6 +161,7 @@ from .residual import (
     stacked_weight,
 )
 from .seq2seq import Seq2SeqTransformer
+from .seq2seq_rnn import Seq2SeqRNN
 from .summary import summary
 from .transformer import Transformer, TransformerDecoder, TransformerEncoder
 from .transformer_layers import TransformerDecoderLayer, TransformerEncoderLayer
@@ -165,6 +183,7 @@ __all__ = [
     "AdaptiveAvgPool1d",
     "AdaptiveAvgPool2d",
     "AdaptiveAvgPool3d",
+    "AdaptiveLayerNorm",
     "AdaptiveMaxPool1d",
     "AdaptiveMaxPool2d",
     "AdaptiveMaxPool3d",
@@ -194,6 +213,9 @@ __all__ = [
     "ConvTranspose3d",
     "CosineEmbeddingLoss",
     "CrossEntropyLoss",
+    "DataParallel",
+    "DiTBlock",
+    "DiTFinalLayer",
     "Dropout",
     "Dropout1d",
     "Dropout2d",
@@ -228,11 +250,13 @@ __all__ = [
     "LogSigmoid",
     "LogSoftmax",
     "MSELoss",
+    "Mamba",
     "MarginRankingLoss",
     "MaxPool1d",
     "MaxPool2d",
     "MaxPool3d",
     "Mish",
+    "MixtureOfExperts",
     "Module",
     "ModuleDict",
     "ModuleList",
@@ -243,6 +267,7 @@ __all__ = [
     "Parameter",
     "ParameterDict",
     "ParameterList",
+    "PatchEmbed",
     "PixelShuffle",
     "PixelUnshuffle",
     "PoissonNLLLoss",
@@ -251,6 +276,7 @@ __all__ = [
     "ReLU",
     "ReLU6",
     "RotaryPosition",
+    "Seq2SeqRNN",
     "Seq2SeqTransformer",
     "Sequential",
     "SiLU",
@@ -264,9 +290,11 @@ __all__ = [
     "Softshrink",
     "Softsign",
     "StackedSkip",
+    "SwitchLayer",
     "Tanh",
     "Tanhshrink",
     "Threshold",
+    "TimestepEmbedding",
     "Transformer",
     "TransformerDecoder",
     "TransformerDecoderLayer",
@@ -281,15 +309,25 @@ __all__ = [
     "UpsamplingNearest2d",
     "add_self_loops",
     "attention_pooling",
+    "beam_search",
     "capture_attention",
     "combined_mask",
     "functional",
+    "generate",
     "init",
+    "load_balancing_loss",
     "look_ahead_mask",
+    "modulate",
     "normalize_adjacency",
     "padding_mask",
+    "parallel",
+    "patchify",
+    "router_z_loss",
     "stacked_features",
     "stacked_weight",
+    "stream",
     "summary",
+    "timestep_embedding",
+    "unpatchify",
     "utils",
 ]

@@ -20,6 +20,7 @@ from . import functional as F
 from . import init
 from .attention_capture import capture_attention, capturing, record
 from .attention_masks import as_bias
+from .kv_cache import LayerCache, MemoryCache
 from .linear import Linear
 from .module import Module
 from .parameter import Parameter
@@ -158,6 +159,7 @@ class MultiheadAttention(Module):
         attn_mask: Tensor | None = None,
         average_attn_weights: bool = True,
         is_causal: bool = False,
+        cache: LayerCache | MemoryCache | None = None,
     ) -> tuple[Tensor, Tensor | None]:
         """(output of the query's shape, weights (N, L, S) or None)
 
@@ -169,11 +171,12 @@ class MultiheadAttention(Module):
         need_weights: return the attention weights, averaged over the heads; with
             average_attn_weights=False those of each head, (N, num_heads, L, S).
         is_causal: a hint that attn_mask, which must be given too, is the look-ahead mask.
+        cache: earlier keys and values, which come before those given here. S is the number of all.
 
         A query that may attend to nothing gets an average of zeros (in PyTorch: NaN).
         """
         self._check(query, key, value)
-        q, k, v = map(self._split_heads, self._project(query, key, value))
+        q, k, v = self._heads(query, key, value, cache)
         if is_causal and attn_mask is None:
             raise RuntimeError(
                 "MultiheadAttention: got is_causal=True without attn_mask, expected both; make it "
@@ -194,6 +197,24 @@ class MultiheadAttention(Module):
         if weights is not None and average_attn_weights:
             weights = weights.mean(dim=-3)  # (N, H, L, S) → (N, L, S)
         return self.out_proj(self._join_heads(y)), weights
+
+    def _heads(
+        self, query: Tensor, key: Tensor, value: Tensor, cache: LayerCache | MemoryCache | None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Q (N, H, L, D), K and V (N, H, S, D), the latter two with what the cache has."""
+        if cache is not None and cache.complete:
+            q = self._split_heads(self._project_query(query))
+            return q, cache.keys, cache.values
+        q, k, v = map(self._split_heads, self._project(query, key, value))
+        return (q, k, v) if cache is None else (q, *cache.extend(k, v))
+
+    def _project_query(self, query: Tensor) -> Tensor:
+        """Q, of width E."""
+        weight: Tensor = self.q_proj_weight  # (E, E)
+        if self.in_proj_weight is not None:
+            weight = self.in_proj_weight[: self.embed_dim]  # (3·E, E) → (E, E)
+        bias = self.in_proj_bias
+        return F.linear(query, weight, None if bias is None else bias[: self.embed_dim])
 
     def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
         """Q, K, V, each of width E; in self-attention by one product."""

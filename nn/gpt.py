@@ -15,6 +15,8 @@ from . import init
 from .attention import attend
 from .container import ModuleList
 from .dropout import Dropout
+from .generate import generate
+from .kv_cache import KVCache, LayerCache
 from .linear import Embedding, Linear
 from .module import Module
 from .norm import LayerNorm
@@ -34,58 +36,6 @@ class GPTConfig:
     bias: bool = True  # of linear layers and norms
     position: str = "learned"  # or "rotary"
     tie_weights: bool = True  # the output layer uses the table of token embeddings
-
-
-class LayerCache:
-    """The keys and values that one attention layer has seen, in memory set aside beforehand."""
-
-    def __init__(self, shape: tuple, device: Any, dtype: Any) -> None:
-        self.keys = tt.zeros(shape, device=device, dtype=dtype)  # (N, H, max_len, D)
-        self.values = tt.zeros(shape, device=device, dtype=dtype)
-        self.length = 0
-
-    def extend(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Take in k and v (N, H, T, D); gives all keys and values so far, (N, H, length, D)."""
-        if k.requires_grad or v.requires_grad:
-            raise RuntimeError(
-                "KVCache: got keys that require a gradient, expected none; run the model under "
-                "no_grad, or without a cache"
-            )
-        stop = self.length + k.shape[2]
-        if k.shape[0] != self.keys.shape[0] or stop > self.keys.shape[2]:
-            raise ShapeError(
-                f"KVCache: got a batch of {k.shape[0]} up to position {stop - 1}, expected a batch "
-                f"of {self.keys.shape[0]} and at most {self.keys.shape[2]} positions"
-            )
-        self.keys[:, :, self.length : stop] = k
-        self.values[:, :, self.length : stop] = v
-        self.length = stop
-        return self.keys[:, :, :stop], self.values[:, :, :stop]
-
-
-class KVCache:
-    """What a GPT has seen so far, so that each further token costs one token's work."""
-
-    def __init__(self, n_layer: int, shape: tuple, device: Any = None, dtype: Any = None) -> None:
-        """shape: (N, heads, max_len, head width)."""
-        self.layers = [LayerCache(shape, device, dtype) for _ in range(n_layer)]
-
-    @property
-    def length(self) -> int:
-        """How many tokens are in it."""
-        return self.layers[0].length
-
-    def truncate(self, length: int) -> None:
-        """Forget all but the first `length` tokens."""
-        for layer in self.layers:
-            layer.length = min(layer.length, length)
-
-    def reorder(self, index: Tensor) -> None:
-        """Let row i continue what was row index[i], as beam search does."""
-        for layer in self.layers:
-            seen = layer.length
-            layer.keys[:, :, :seen] = layer.keys[index][:, :, :seen]
-            layer.values[:, :, :seen] = layer.values[index][:, :, :seen]
 
 
 class CausalSelfAttention(Module):
@@ -233,5 +183,19 @@ class GPT(Module):
         shape = (batch_size, config.n_head, longest, config.n_embd // config.n_head)
         return KVCache(config.n_layer, shape, device=weight.device, dtype=weight.dtype)
 
+    def generate(
+        self,
+        idx: Tensor,
+        max_new_tokens: int,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        **options: Any,
+    ) -> Tensor:
+        """idx (N, T) with max_new_tokens more tokens, drawn at random unless temperature is 0.
 
-__all__ = ["GPT", "GPTConfig", "KVCache"]
+        options: those of `nn.generate`, which does the work.
+        """
+        return generate(self, idx, max_new_tokens, temperature, top_k, **options)
+
+
+__all__ = ["GPT", "GPTConfig"]

@@ -11,6 +11,9 @@ from tinytensor.tensor import Tensor
 from . import functional as F
 from . import init
 from .attention_masks import padding_mask
+from .decoding import inference, modules_of
+from .generate import generate
+from .kv_cache import DecoderCache
 from .linear import Embedding, Linear
 from .module import Module
 from .position import SinusoidalPosition
@@ -86,31 +89,83 @@ class Seq2SeqTransformer(Module):
         )
 
     def decode(
-        self, tgt: Tensor, memory: Tensor, memory_key_padding_mask: Tensor | None = None
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        memory_key_padding_mask: Tensor | None = None,
+        cache: DecoderCache | None = None,
     ) -> Tensor:
         """Logits (N, T, tgt_vocab_size) of the token after each one of tgt (N, T).
 
         memory: of `encode(src)`; memory_key_padding_mask: of `padding(src)`. Padding at the end of
-        tgt needs no mask: no token sees those after it.
+        tgt needs no mask: no token sees those after it. cache: of `new_cache`, what came before
+        tgt; it takes in tgt, under no_grad.
         """
-        look_ahead = Transformer.generate_square_subsequent_mask(
-            tgt.shape[1], device=memory.device, dtype=memory.dtype
-        )
+        past = 0 if cache is None else cache.length
+        look_ahead = None
+        if not past or tgt.shape[1] > 1:  # one token after the others may see them all
+            look_ahead = Transformer.generate_square_subsequent_mask(
+                past + tgt.shape[1], device=memory.device, dtype=memory.dtype
+            )[past:]  # (past + T, past + T) → (T, past + T)
         x = self.transformer.decoder(
-            self._embed(self.tgt_tokens, tgt),
+            self._embed(self.tgt_tokens, tgt, past),
             memory,
             tgt_mask=look_ahead,
             memory_key_padding_mask=memory_key_padding_mask,
-            tgt_is_causal=True,
+            tgt_is_causal=not past,
+            cache=cache,
         )
         return self.head(x)
+
+    def generate(
+        self, src: Tensor, bos: int, eos: int, max_len: int, beams: int = 1, **options: Any
+    ) -> Tensor:
+        """Translations (N, T) of src (N, S): bos, up to max_len − 2 tokens, eos, and then padding.
+
+        One that is not done after max_len tokens has no eos. options: those of `nn.generate`, which
+        does the work; pad is by default that of the source, or else eos.
+        """
+        if not 1 <= max_len <= self.positions.max_len:
+            raise ValueError(
+                f"Seq2SeqTransformer: got max_len={max_len}, expected 1 to "
+                f"{self.positions.max_len}, the longest sequence it was made for"
+            )
+        options = {"pad": self.pad, "stop": eos, **options}
+        with inference(modules_of(self)):
+            prompt = src.new_full((len(src), 1), bos)  # (N, 1)
+            return generate(_Translation(self, src), prompt, max_len - 1, beams=beams, **options)
 
     def padding(self, src: Tensor) -> Tensor | None:
         """True where src is padding, (N, S); None if there is no such token."""
         return None if self.pad is None else padding_mask(src, self.pad)
 
-    def _embed(self, table: Embedding, idx: Tensor) -> Tensor:
-        return self.positions(table(idx) * math.sqrt(self.d_model))  # (N, T) → (N, T, C)
+    def new_cache(self, batch_size: int, max_len: int | None = None) -> DecoderCache:
+        """An empty cache for batch_size translations of up to max_len tokens."""
+        layers, weight = self.transformer.decoder.layers, self.tgt_tokens.weight
+        longest = self.positions.max_len if max_len is None else max_len
+        heads = self.transformer.nhead
+        shape = (batch_size, heads, longest, self.d_model // heads)
+        return DecoderCache(len(layers), shape, device=weight.device, dtype=weight.dtype)
+
+    def _embed(self, table: Embedding, idx: Tensor, offset: int = 0) -> Tensor:
+        x = table(idx) * math.sqrt(self.d_model)  # (N, T) → (N, T, C)
+        return self.positions(x, offset)
+
+
+class _Translation:
+    """The translator as a function of tgt alone, for given sources; what `nn.generate` expects."""
+
+    def __init__(self, model: Seq2SeqTransformer, src: Tensor) -> None:
+        self.model, self.new_cache = model, model.new_cache
+        self.memory, self.padding = model.encode(src), model.padding(src)
+
+    def __call__(self, tgt: Tensor, cache: DecoderCache | None = None) -> Tensor:
+        beams = len(tgt) // len(self.memory)
+        if beams > 1:  # the hypotheses of a source lie one after the other
+            self.memory = self.memory.repeat_interleave(beams, dim=0)
+            if self.padding is not None:
+                self.padding = self.padding.repeat_interleave(beams, dim=0)
+        return self.model.decode(tgt, self.memory, self.padding, cache)
 
 
 __all__ = ["Seq2SeqTransformer"]

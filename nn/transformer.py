@@ -15,6 +15,7 @@ from . import functional as F
 from . import init
 from .attention_masks import as_bias
 from .container import ModuleList
+from .kv_cache import DecoderCache
 from .module import Module
 from .norm import LayerNorm
 from .transformer_layers import TransformerDecoderLayer, TransformerEncoderLayer
@@ -81,16 +82,18 @@ class TransformerDecoder(Module):
         memory_key_padding_mask: Tensor | None = None,
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
+        cache: DecoderCache | None = None,
     ) -> Tensor:
         """tgt (T, N, E), memory (S, N, E), with N first if batch_first; gives the shape of tgt.
 
         The masks are those of TransformerDecoderLayer. tgt_is_causal: a hint that tgt_mask is the
-        look-ahead mask; None: find out.
+        look-ahead mask; None: find out. cache: what came before tgt; it takes in tgt, and needs
+        no_grad.
         """
         tgt_mask = _as_bias(tgt_mask, "tgt_mask", tgt)
         if tgt_is_causal is None:
             tgt_is_causal = _is_look_ahead(tgt_mask, tgt, self.layers)
-        masks = {
+        options: dict[str, Any] = {
             "tgt_mask": tgt_mask,
             "memory_mask": _as_bias(memory_mask, "memory_mask", tgt),
             "tgt_key_padding_mask": _as_bias(tgt_key_padding_mask, "tgt_key_padding_mask", tgt),
@@ -101,8 +104,10 @@ class TransformerDecoder(Module):
             "memory_is_causal": memory_is_causal,
         }
         x = tgt
-        for layer in self.layers:
-            x = layer(x, memory, **masks)
+        for i, layer in enumerate(self.layers):
+            if cache is not None:
+                options["cache"] = cache.layers[i], cache.memories[i]
+            x = layer(x, memory, **options)
         return x if self.norm is None else self.norm(x)
 
 

@@ -10,6 +10,7 @@ from tinytensor.tensor import Tensor
 from . import functional as F
 from .attention import MultiheadAttention
 from .dropout import Dropout
+from .kv_cache import LayerCache, MemoryCache
 from .linear import Linear
 from .module import Module
 from .norm import LayerNorm
@@ -148,22 +149,27 @@ class TransformerDecoderLayer(Module):
         memory_key_padding_mask: Tensor | None = None,
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
+        cache: tuple[LayerCache, MemoryCache] | None = None,
     ) -> Tensor:
         """tgt (T, N, E), memory (S, N, E), with N first if batch_first; gives the shape of tgt.
 
         tgt_mask: (T, T) or (N·nhead, T, T). memory_mask: (T, S) or (N·nhead, T, S).
         tgt_key_padding_mask: (N, T). memory_key_padding_mask: (N, S). As in MultiheadAttention.
+        cache: keys and values of the tokens before tgt, and of the memory.
         """
         x = tgt
         own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         cross = (memory_mask, memory_key_padding_mask, memory_is_causal)
+        # Named only if there is one: blocks and attention of others, as in PyTorch, know no cache.
+        own_cache: dict = {} if cache is None else {"cache": cache[0]}
+        cross_cache: dict = {} if cache is None else {"cache": cache[1]}
         if self.norm_first:
-            x = x + self._sa_block(self.norm1(x), *own)
-            x = x + self._mha_block(self.norm2(x), memory, *cross)
+            x = x + self._sa_block(self.norm1(x), *own, **own_cache)
+            x = x + self._mha_block(self.norm2(x), memory, *cross, **cross_cache)
             x = x + self._ff_block(self.norm3(x))
         else:
-            x = self.norm1(x + self._sa_block(x, *own))
-            x = self.norm2(x + self._mha_block(x, memory, *cross))
+            x = self.norm1(x + self._sa_block(x, *own, **own_cache))
+            x = self.norm2(x + self._mha_block(x, memory, *cross, **cross_cache))
             x = self.norm3(x + self._ff_block(x))
         return x
 
@@ -173,11 +179,13 @@ class TransformerDecoderLayer(Module):
         attn_mask: Tensor | None,
         key_padding_mask: Tensor | None,
         is_causal: bool = False,
+        **cache: LayerCache,
     ) -> Tensor:
         """What self-attention adds."""
         y, _ = self.self_attn(
-            x, x, x, key_padding_mask, need_weights=False, attn_mask=attn_mask, is_causal=is_causal
-        )
+            x, x, x, key_padding_mask, need_weights=False, attn_mask=attn_mask,
+            is_causal=is_causal, **cache,
+        )  # fmt: skip
         return self.dropout1(y)
 
     def _mha_block(
@@ -187,11 +195,12 @@ class TransformerDecoderLayer(Module):
         attn_mask: Tensor | None,
         key_padding_mask: Tensor | None,
         is_causal: bool = False,
+        **cache: MemoryCache,
     ) -> Tensor:
         """What attention to the encoder's output adds."""
         y, _ = self.multihead_attn(
             x, mem, mem, key_padding_mask, need_weights=False, attn_mask=attn_mask,
-            is_causal=is_causal,
+            is_causal=is_causal, **cache,
         )  # fmt: skip
         return self.dropout2(y)
 

@@ -13,7 +13,7 @@ The names are PyTorch's. The ops are listed by family in `tinytensor/ops/__init_
 import math
 from typing import Any
 
-from . import autograd, cuda, func, optim, utils
+from . import alias, amp, autograd, backends, cuda, distributed, func, jit, optim, utils
 from .autograd import (
     enable_grad,
     inference_mode,
@@ -24,8 +24,8 @@ from .autograd import (
 )
 from .backend import device
 from .dtype import DType as dtype
-from .dtype import bool_ as bool
 from .dtype import (
+    bfloat16,
     can_cast,
     finfo,
     float16,
@@ -42,6 +42,7 @@ from .dtype import (
     set_default_dtype,
     uint8,
 )
+from .dtype import bool_ as bool
 from .errors import AnomalyError, DeviceError, GradcheckError, GradientError, ShapeError
 from .ops import *
 from .ops import return_types
@@ -59,6 +60,12 @@ from .layout import *  # isort: skip
 from .random import *  # isort: skip
 from .ranges import *  # isort: skip
 
+# Last: they are written with the functions above.
+from . import distributions  # isort: skip
+
+alias.install()
+autograd.Variable = compat.Variable  # type: ignore[attr-defined]
+
 __version__ = "0.1.0"
 
 _of_tensors = ("bernoulli", "multinomial", "rand_like", "randint_like", "randn_like")
@@ -74,13 +81,14 @@ detach = Tensor.detach
 # fmt: off
 __all__ = [
     "AnomalyError", "DeviceError", "GradcheckError", "GradientError", "ShapeError", "Size",
-    "Tensor", "autograd", "bool", "can_cast", "cuda", "device", "double", "detach", "dtype", "e",
+    "Tensor", "amp", "autograd", "backends", "bfloat16", "bool", "can_cast", "cuda", "device",
+    "distributed", "distributions", "double", "detach", "dtype", "e",
     "enable_grad", "finfo", "float", "float16", "float32", "float64", "func", "get_default_dtype",
     "half", "iinfo", "inf", "inference_mode", "int", "int16", "int32", "int64", "int8",
-    "is_grad_enabled", "is_inference_mode_enabled", "linalg", "load", "long", "nan", "newaxis",
-    "no_grad", "optim", "pi",
-    "promote_types", "result_type", "return_types", "save", "set_default_dtype",
-    "set_grad_enabled", "set_printoptions", "short", "uint8", "utils",
+    "is_grad_enabled", "is_inference_mode_enabled", "jit", "linalg", "load", "long", "nan",
+    "newaxis", "no_grad", "optim", "pi", "promote_types", "result_type",
+    "return_types", "save", "set_default_dtype", "set_grad_enabled",
+    "set_printoptions", "short", "uint8", "utils",
 ]
 # fmt: on
 __all__ += compat.__all__

@@ -1,18 +1,19 @@
 """Names that code written for PyTorch mentions and that have nothing to do here.
 
 There is one way to run an op, in the dtype of its tensors, so compilation, mixed precision and
-hardware flags are accepted and change nothing.
+hardware flags are accepted and change nothing. More of the kind: amp.py, backends/, distributed.py,
+jit.py.
 """
 
 from __future__ import annotations
 
-from contextlib import ContextDecorator
-from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .autograd.variable import Variable, wrap
+from .amp import GradScaler, autocast
+from .autograd import variable
+from .autograd.variable import wrap
 from .create import shape_of, tensor
 from .dtype import bool_, float16, float32, float64, int8, int16, int32, int64, uint8
 
@@ -24,67 +25,6 @@ def compile(model: Any = None, **options: Any) -> Any:
     """Returns its argument, also as a decorator `@compile(…)`."""
     return (lambda function: function) if model is None else model
 
-
-class autocast(ContextDecorator):
-    """A block, or a function, in which everything stays as it is."""
-
-    def __init__(self, device_type: str = "cpu", dtype: Any = None, enabled: bool = True,
-                 cache_enabled: bool | None = None):  # fmt: skip
-        self.device_type, self.dtype, self.enabled = device_type, dtype, enabled
-
-    def __enter__(self) -> autocast:
-        return self
-
-    def __exit__(self, *exc_info: object) -> None:
-        pass
-
-
-class GradScaler:
-    """Scales nothing: losses and gradients are never in a dtype that would need it."""
-
-    def __init__(self, device: str = "cuda", *args: Any, enabled: bool = True, **options: Any):
-        self._enabled = enabled
-
-    def is_enabled(self) -> bool:
-        return False
-
-    def scale(self, outputs: Any) -> Any:
-        return outputs
-
-    def unscale_(self, optimizer: Any) -> None:
-        pass
-
-    def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        return optimizer.step(*args, **kwargs)
-
-    def update(self, new_scale: Any = None) -> None:
-        pass
-
-    def get_scale(self) -> float:
-        return 1.0
-
-    def state_dict(self) -> dict:
-        return {}
-
-    def load_state_dict(self, state_dict: dict) -> None:
-        pass
-
-
-amp = SimpleNamespace(autocast=autocast, GradScaler=GradScaler)
-
-backends = SimpleNamespace(
-    cudnn=SimpleNamespace(
-        enabled=False, benchmark=False, deterministic=True, allow_tf32=False,
-        is_available=lambda: False, version=lambda: None,
-    ),
-    cuda=SimpleNamespace(
-        matmul=SimpleNamespace(allow_tf32=False, allow_fp16_reduced_precision_reduction=False),
-        is_built=lambda: True, enable_flash_sdp=lambda enabled: None,
-        enable_mem_efficient_sdp=lambda enabled: None, enable_math_sdp=lambda enabled: None,
-    ),
-    mps=SimpleNamespace(is_available=lambda: False, is_built=lambda: False),
-    mkl=SimpleNamespace(is_available=lambda: False),
-)  # fmt: skip
 
 _matmul_precision = "highest"
 
@@ -113,6 +53,26 @@ def are_deterministic_algorithms_enabled() -> bool:
 
 
 # ------------------------------------------------------------------------------------------
+# autograd.Variable, of old programs
+# ------------------------------------------------------------------------------------------
+
+
+class _AnyTensor(type):
+    def __call__(cls, data: Any, requires_grad: bool = False) -> Tensor:  # type: ignore[override]
+        return data.detach().requires_grad_(requires_grad)
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, variable.Variable)
+
+
+class Variable(metaclass=_AnyTensor):
+    """Variable(data, requires_grad): a tensor that shares memory with data, made a leaf.
+
+    Tensors had to be wrapped in it once; now every tensor is one.
+    """
+
+
+# ------------------------------------------------------------------------------------------
 # LongTensor and its kin
 # ------------------------------------------------------------------------------------------
 
@@ -130,7 +90,7 @@ class _TensorOf(type):
         return tensor(data[0], dtype=cls.dtype)
 
     def __instancecheck__(cls, value: Any) -> bool:
-        return isinstance(value, Variable) and value.array.dtype == cls.dtype.dtype
+        return isinstance(value, variable.Variable) and value.array.dtype == cls.dtype.dtype
 
 
 def _typed(name: str, dtype: Any) -> _TensorOf:
@@ -159,10 +119,8 @@ __all__ = [
     "IntTensor",
     "LongTensor",
     "ShortTensor",
-    "amp",
     "are_deterministic_algorithms_enabled",
     "autocast",
-    "backends",
     "compile",
     "get_float32_matmul_precision",
     "set_float32_matmul_precision",

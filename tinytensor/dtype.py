@@ -43,7 +43,7 @@ class DType:
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, DType):
-            return self.dtype == other.dtype
+            return self.name == other.name
         if isinstance(other, (np.dtype, type)):
             try:
                 return self.dtype == np.dtype(other)
@@ -58,6 +58,28 @@ class DType:
         return from_numpy_dtype, (self.dtype,)
 
 
+class NameOfDType(DType):
+    """A dtype that NumPy does not have: there to be named and compared, not to make tensors of."""
+
+    __slots__ = ()
+
+    def __init__(self, name: str):
+        self.name = name
+
+    @property
+    def dtype(self) -> np.dtype:  # type: ignore[override]
+        raise TypeError(f"{self.name}: got a dtype that NumPy does not have, expected float32")
+
+    is_floating_point = is_signed = True  # type: ignore[assignment]
+    itemsize = 2  # type: ignore[assignment]
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __reduce__(self) -> tuple:
+        return NameOfDType, (self.name,)
+
+
 bool_ = DType("bool")
 uint8 = DType("uint8")
 int8 = DType("int8")
@@ -67,6 +89,7 @@ int64 = DType("int64")
 float16 = DType("float16")
 float32 = DType("float32")
 float64 = DType("float64")
+bfloat16 = NameOfDType("bfloat16")
 
 ALL = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64)
 _BY_NUMPY = {d.dtype: d for d in ALL}

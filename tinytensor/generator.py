@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import threading
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -109,6 +110,33 @@ class Generator:
 _defaults: dict[device, Generator] = {}
 
 
+class _Here(threading.local):
+    """The default generators as a thread sees them: the same for all, unless it has its own."""
+
+    generators = _defaults
+
+
+_here = _Here()
+
+
+class use_generator:
+    """Inside of `with use_generator(g):`, and in this thread alone, g is the default generator.
+
+    So a worker thread can draw numbers that do not depend on what other threads draw meanwhile.
+    Other devices than g's get a generator of the same seed on first use.
+    """
+
+    def __init__(self, generator: Generator):
+        self.generators = {generator.device: generator}
+
+    def __enter__(self) -> None:
+        self.outside = _here.generators
+        _here.generators = self.generators
+
+    def __exit__(self, *error: Any) -> None:
+        _here.generators = self.outside
+
+
 def device_or_cpu(where: Any) -> device:
     return device("cpu" if where is None else where)
 
@@ -116,12 +144,19 @@ def device_or_cpu(where: Any) -> device:
 def default_generator_of(where: Any = "cpu") -> Generator:
     """The generator of a device, made on first use."""
     where = device_or_cpu(where)
-    if where not in _defaults:
+    generators = _here.generators
+    if where not in generators:
         generator = Generator(where)
         if where.type != "cpu":  # a seed given before the device's first use holds for it too
             generator.manual_seed(default_generator_of("cpu").initial_seed())
-        _defaults.setdefault(where, generator)  # another thread may have been faster
-    return _defaults[where]
+        generators.setdefault(where, generator)  # another thread may have been faster
+    return generators[where]
+
+
+def default_generators() -> dict[device, Generator]:
+    """The default generators of all devices that have drawn numbers, and of the CPU."""
+    default_generator_of("cpu")
+    return dict(_here.generators)
 
 
 def generator_for(array: Array, generator: Generator | None = None) -> Generator:
@@ -139,10 +174,9 @@ def generator_for(array: Array, generator: Generator | None = None) -> Generator
 def manual_seed(seed: int) -> Generator:
     """Seed the default generators of all devices; returns the CPU's."""
     seed = int(seed)
-    default_generator_of("cpu")
-    for generator in list(_defaults.values()):
+    for generator in default_generators().values():
         generator.manual_seed(seed)
-    return _defaults[device("cpu")]
+    return default_generator_of("cpu")
 
 
 def seed() -> int:

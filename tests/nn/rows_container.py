@@ -73,6 +73,7 @@ ROWS = [
     Row("ModuleDict", make=module_dict, inputs=[T(2, 4), "b"], label="b"),
     Row("ParameterList", make=parameter_list, inputs=[T(2, 4)], label="weight and bias"),
     Row("ParameterDict", make=parameter_dict, inputs=[T(2, 4)], label="weight and bias"),
+    Row("DataParallel", M("Linear", 4, 3), inputs=[T(2, 4)]),
     Row("Identity", 5, extra=True, inputs=[T(2, 4)]),
     Row("Flatten", inputs=[T(2, 3, 4)]),
     Row("Flatten", 0, 1, inputs=[T(2, 3, 4)]),

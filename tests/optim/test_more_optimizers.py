@@ -1,4 +1,4 @@
-"""RMSprop and Adagrad against PyTorch, Lion and Muon against their published equations."""
+"""RMSprop, Adagrad and rarer optimisers against PyTorch; Lion and Muon against their equations."""
 
 from __future__ import annotations
 
@@ -25,6 +25,22 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("Adagrad", {"lr": 0.1, "lr_decay": 0.05}),
     ("Adagrad", {"lr": 0.1, "initial_accumulator_value": 0.3, "eps": 1e-6}),
     ("Adagrad", {"lr": 0.1, "weight_decay": 0.1, "maximize": True}),
+    ("Adadelta", {}),
+    ("Adadelta", {"lr": 0.5, "rho": 0.8, "eps": 1e-4, "weight_decay": 0.1, "maximize": True}),
+    ("Adamax", {}),
+    ("Adamax", {"lr": 0.02, "betas": (0.8, 0.99), "eps": 1e-3, "weight_decay": 0.1}),
+    ("Adamax", {"maximize": True}),
+    ("NAdam", {}),
+    ("NAdam", {"lr": 0.01, "betas": (0.8, 0.99), "momentum_decay": 0.1, "weight_decay": 0.1}),
+    ("NAdam", {"weight_decay": 0.1, "decoupled_weight_decay": True, "maximize": True}),
+    ("RAdam", {}),
+    ("RAdam", {"lr": 0.01, "betas": (0.8, 0.9), "eps": 1e-3, "weight_decay": 0.1}),
+    ("RAdam", {"weight_decay": 0.1, "decoupled_weight_decay": True, "maximize": True}),
+    ("Rprop", {}),
+    ("Rprop", {"lr": 0.001, "etas": (0.3, 1.5), "step_sizes": (1e-4, 0.05), "maximize": True}),
+    ("ASGD", {}),
+    ("ASGD", {"lr": 0.1, "lambd": 0.01, "alpha": 0.5, "t0": 5, "weight_decay": 0.1}),
+    ("ASGD", {"maximize": True}),
 ]
 OURS: list[tuple[str, dict[str, Any]]] = [
     ("Lion", {"lr": 0.01}),
@@ -33,6 +49,19 @@ OURS: list[tuple[str, dict[str, Any]]] = [
     ("Muon", {"lr": 0.02}),
     ("Muon", {"lr": 0.02, "nesterov": False, "adjust_lr_fn": "match_rms_adamw"}),
 ]
+
+
+@pytest.fixture(autouse=True)
+def pytorch_counts_in_float64() -> Iterator[None]:
+    """PyTorch keeps NAdam's and ASGD's numbers in tensors of the default dtype, we in floats."""
+    try:
+        import torch
+    except ImportError:
+        yield
+        return
+    torch.set_default_dtype(torch.float64)
+    yield
+    torch.set_default_dtype(torch.float32)
 
 
 def start() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -77,7 +106,7 @@ def test_float32_stays_float32(name: str, settings: dict[str, Any]) -> None:
     np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["RMSprop", "Adagrad", "Muon"])
+@pytest.mark.parametrize("name", [*dict(CASES), "Muon"])
 def test_defaults_and_repr_equal_pytorchs(name: str) -> None:
     torch = pytest.importorskip("torch")
     ours = getattr(optim, name)([tt.ones(2, 2)])
@@ -246,6 +275,10 @@ ERRORS: list[tuple[Any, type, str]] = [
     (lambda: optim.RMSprop([tt.ones(2)], lr=-1), ValueError, "RMSprop: got lr=-1"),
     (lambda: optim.RMSprop([tt.ones(2)], alpha=-1), ValueError, "RMSprop: got alpha=-1"),
     (lambda: optim.Adagrad([tt.ones(2)], lr_decay=-1), ValueError, "Adagrad: got lr_decay=-1"),
+    (lambda: optim.Adadelta([tt.ones(2)], rho=2), ValueError, "Adadelta: got rho=2"),
+    (lambda: optim.NAdam([tt.ones(2)], momentum_decay=-1), ValueError, "momentum_decay=-1"),
+    (lambda: optim.RAdam([tt.ones(2)], betas=(2.0, 0.5)), ValueError, r"RAdam: got betas\[0\]=2"),
+    (lambda: optim.Rprop([tt.ones(2)], etas=(0.5, 0.9)), ValueError, "Rprop: got etas"),
     (lambda: optim.Lion([tt.ones(2)], betas=(0.9, 1.0)), ValueError, r"betas\[1\]=1.0"),
     (lambda: optim.Muon([tt.ones(2)]), RuntimeError, r"shape \(2,\), expected matrices"),
     (lambda: optim.Muon([tt.ones(2, 2)], adjust_lr_fn="x"), ValueError, "adjust_lr_fn='x'"),

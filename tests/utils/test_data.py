@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import tinytensor as tt
+from tinytensor.generator import use_generator
 from tinytensor.utils.data import (
     BatchSampler,
     ChainDataset,
@@ -605,3 +606,171 @@ ERRORS: list[tuple[Callable[[], Any], type, str]] = [
 def test_errors(call: Callable[[], Any], error: type, text: str) -> None:
     with pytest.raises(error, match=text):
         call()
+
+
+# ------------------------------------------------------------------------------------------
+# Random numbers of datasets, and passes that are gone on with
+# ------------------------------------------------------------------------------------------
+
+
+class Noisy(Squares):
+    """Sample i is (i, a random number)."""
+
+    def __getitem__(self, i: int) -> Any:
+        super().__getitem__(i)
+        return i, tt.rand(()).item()
+
+
+class NoisyStream(Counting):
+    """Random numbers, drawn when the iteration begins and for each sample."""
+
+    def __iter__(self) -> Iterator[Any]:
+        first = tt.rand(()).item()
+        return ((i, first + tt.rand(()).item()) for i in super().__iter__())
+
+
+class LazySampler(Sampler):
+    """Draws a number each time that it is asked for one."""
+
+    def __iter__(self) -> Iterator[int]:
+        for _ in range(30):
+            yield tt.randint(30, ()).item()
+
+
+def pairs(batches: Any) -> list:
+    return [[part.tolist() for part in batch] for batch in batches]
+
+
+def noisy_loader(kind: str, workers: int) -> DataLoader:
+    generator = tt.Generator().manual_seed(5)
+    data = Noisy(30, slow=workers > 1)
+    options: dict[str, Any] = {
+        "in order": {},
+        "shuffled": {"shuffle": True},
+        "own generator": {"shuffle": True, "generator": generator},
+        "sampler's generator": {"sampler": RandomSampler(data, generator=generator)},
+        "weighted": {"sampler": WeightedRandomSampler(range(1, 31), 30)},
+        "lazy": {"sampler": LazySampler()},
+        "batch sampler": {
+            "batch_sampler": BatchSampler(SubsetRandomSampler(range(30), generator), 4, False),
+            "batch_size": 1,
+        },
+        "stream": {},
+    }[kind]
+    source = NoisyStream(30, sharded=True) if kind == "stream" else data
+    return DataLoader(source, **{"batch_size": 4, **options}, num_workers=workers)
+
+
+KINDS = ["in order", "shuffled", "own generator", "sampler's generator", "weighted", "lazy",
+         "batch sampler", "stream"]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "stream"])
+def test_random_samples_are_the_same_for_any_number_of_workers(kind: str) -> None:
+    found = []
+    for workers in WORKERS:
+        tt.manual_seed(3)
+        loader = noisy_loader(kind, workers)
+        found.append([pairs(loader), pairs(loader), tt.rand(1).item()])
+    assert all(other == found[0] for other in found[1:])
+    numbers = [x for a_pass in found[0][:2] for batch in a_pass for x in batch[1]]
+    assert len(set(numbers)) == 60, "some numbers were drawn twice"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("taken", [0, 1, 5, 8])
+def test_a_pass_goes_on(kind: str, workers: int, taken: int) -> None:
+    tt.manual_seed(3)
+    loader = noisy_loader(kind, workers)
+    pairs(loader)  # a first pass
+    batches = iter(loader)
+    for _ in range(taken):
+        next(batches)
+    state = loader.state_dict()
+    rest = pairs(batches) + pairs(loader)
+
+    tt.manual_seed(4)
+    again = noisy_loader(kind, workers)
+    again.load_state_dict(state)
+    assert again.state_dict()["batches"] == state["batches"] == taken
+    went_on = pairs(again)
+    assert went_on == rest[: len(went_on)] and len(went_on) == 8 - taken
+
+
+@pytest.mark.parametrize("kind", ["own generator", "sampler's generator", "batch sampler"])
+def test_own_generators_go_on_between_passes(kind: str) -> None:
+    loader, again = noisy_loader(kind, 0), noisy_loader(kind, 0)
+    pairs(loader)
+    state = loader.state_dict()
+    assert state["seed"] is None
+    again.load_state_dict(state)
+    assert [i for i, _ in pairs(again)] == [i for i, _ in pairs(loader)]
+
+
+def test_batches_before_are_not_fetched_again() -> None:
+    fetched = []
+
+    class Noting(Squares):
+        def __getitem__(self, i: int) -> int:
+            fetched.append(i)
+            return i
+
+    loader = DataLoader(Noting(10), 2)
+    batches = iter(loader)
+    next(batches), next(batches), next(batches)
+    state = loader.state_dict()
+    fetched.clear()
+    again = DataLoader(Noting(10), 2)
+    again.load_state_dict(state)
+    assert values(again) == [[6, 7], [8, 9]] and fetched == [6, 7, 8, 9]
+    assert len(values(again)) == 5, "the pass after it is whole"
+
+
+def test_a_pass_that_was_left_is_forgotten() -> None:
+    loader = DataLoader(Squares(10), 2)
+    next(iter(loader))
+    assert loader.state_dict()["batches"] == 1
+    assert len(values(loader)) == 5, "a new pass is a whole one"
+    next(iter(loader))
+    loader.reset()
+    assert loader.state_dict() == {"seed": None, "batches": 0, "generators": []}
+    with pytest.raises(ValueError, match="the state has 1 generators, expected 0"):
+        loader.load_state_dict({"seed": 1, "batches": 1, "generators": [tt.zeros(1)]})
+
+
+def test_seeding_in_a_worker_does_not_seed_the_program() -> None:
+    class Seeding(Squares):
+        def __getitem__(self, i: int) -> float:
+            tt.manual_seed(i // 3)
+            return tt.rand(()).item()
+
+    tt.manual_seed(1)
+    expected = [tt.randint(2**62, ()).item(), tt.rand(3).tolist()]
+    for workers in WORKERS:
+        tt.manual_seed(1)
+        found = values(DataLoader(Seeding(6), 3, num_workers=workers))
+        assert found[0][0] == found[0][2] != found[1][0] == found[1][2]
+        assert tt.rand(3).tolist() == expected[1]
+
+
+def test_a_thread_with_its_own_default_generator() -> None:
+    tt.manual_seed(7)
+    expected = tt.rand(4)
+    tt.manual_seed(7)
+    own = use_generator(tt.Generator().manual_seed(1))
+    first = tt.rand(2)
+    with own:
+        inside = tt.rand(2)
+        assert tt.initial_seed() == 1
+        other: list = []
+        thread = threading.Thread(target=lambda: other.append(tt.initial_seed()))
+        thread.start()
+        thread.join()
+        assert other == [7], "another thread has the program's"
+        tt.manual_seed(1)
+        assert tt.equal(tt.rand(2), inside)
+        with pytest.raises(KeyError), use_generator(tt.Generator()):
+            raise KeyError
+        assert tt.default_generator is not None and tt.initial_seed() == 1
+    assert tt.equal(tt.cat([first, tt.rand(2)]), expected)

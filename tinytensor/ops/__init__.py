@@ -13,8 +13,8 @@ Shape
 Picked elements
     index (x[…]), gather, scatter, masked, embedding, count (one_hot)
 Layers
-    attention, layer_norm, batch_norm, dropout, recurrent; convolution, pooling, adaptive_pooling,
-    columns (unfold), resample
+    attention, layer_norm, batch_norm, dropout, recurrent, selective_scan (of Mamba); convolution,
+    pooling, adaptive_pooling, columns (unfold), resample
 Losses
     loss, cross_entropy, distribution_loss, margin_loss
 
@@ -68,6 +68,7 @@ from .resample import *
 from .rounding import *
 from .scan import *
 from .scatter import *
+from .selective_scan import *
 from .shape import *
 from .softmax import *
 from .solve import *
@@ -112,6 +113,8 @@ __all__ = [
     "relu6", "softshrink", "threshold",
     # recurrent
     "gru_cell", "lstm_cell", "rnn_relu_cell", "rnn_tanh_cell",
+    # selective scan
+    "linear_scan", "selective_scan", "selective_scan_ref",
     # reduce
     "all", "any", "count_nonzero", "logsumexp", "mean", "nanmean", "nansum", "prod", "sum",
     # variance

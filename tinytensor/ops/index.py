@@ -46,7 +46,9 @@ class Index(Op):
     def forward(self, x: Array, index: tuple) -> Array:
         self.shape = x.shape
         self.index = own_index(index) if self.needs(0) else index
-        return x[index]
+        y = x[index]
+        # x[:, [2, 0]] comes with its dimensions in another order in memory; view() wants them here
+        return y if y.flags.c_contiguous else y.copy()
 
     def backward(self, g: Any) -> Any:
         return Unindex.apply(g, self.shape, self.index)

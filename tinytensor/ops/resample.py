@@ -98,9 +98,18 @@ def interpolate(
     if mode == "nearest" and whole and scales in ((None,) * dims, factors):
         windows = Windows(target, factors, factors, (0,) * dims, (1,) * dims, shape[2:])
         return Enlarge.apply(input, windows)
-    for dim, (n, scale) in enumerate(zip(target, scales, strict=True), 2):
+    # As in PyTorch, an image with its channels last in memory stays such: views of it stay valid.
+    channels_last = dims == 2 and not unwrap(input).flags.c_contiguous and _channels_last(input)
+    if channels_last:
+        input = permute(input, (0, 2, 3, 1))  # (N, C, H, W) → (N, H, W, C)
+    first = 1 if channels_last else 2
+    for dim, (n, scale) in enumerate(zip(target, scales, strict=True), first):
         input = _resize(input, dim, n, scale, mode, bool(align_corners))
-    return input
+    return permute(input, (0, 3, 1, 2)) if channels_last else input  # → (N, C, H, W)
+
+
+def _channels_last(input: Any) -> bool:
+    return unwrap(input).transpose((0, 2, 3, 1)).flags.c_contiguous
 
 
 def _target(

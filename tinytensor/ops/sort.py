@@ -12,6 +12,7 @@ from ..backend import Array, is_array, xp
 from ..errors import ShapeError
 from . import return_types
 from .broadcast import atleast_1d
+from .convert import contiguous
 from .dims import accepts_axis, normalize_dim
 from .gather import gather
 from .minmax import check_not_empty, pick
@@ -88,7 +89,7 @@ def topk(
             f"topk: got k = {k}, expected 0 to {line.shape[dim]}, the length of dim {dim} of shape "
             f"{tuple(input.shape)}"
         )
-    indices = indices[along(dim, slice(0, k))]
+    indices = contiguous(indices[along(dim, slice(0, k))])
     values = gather(line, dim, indices)
     if not input.ndim and k == 1:
         return return_types.topk(values.reshape(()), indices.reshape(()))
@@ -105,7 +106,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> ret
             f"kthvalue: got k = {k}, expected 1 to {line.shape[dim]}, the length of dim {dim} of "
             f"shape {tuple(input.shape)}"
         )
-    indices = indices[along(dim, slice(k - 1, k))]
+    indices = contiguous(indices[along(dim, slice(k - 1, k))])
     return return_types.kthvalue(*pick(input, dim, indices, keepdim))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..backend import xp
+from .checks import require_non_negative
 from .optimizer import Optimizer
 
 
@@ -31,9 +32,7 @@ class Adagrad(Optimizer):
     ):
         numbers = {"lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
                    "initial_accumulator_value": initial_accumulator_value}  # fmt: skip
-        for label, value in numbers.items():
-            if not value >= 0:
-                raise ValueError(f"Adagrad: got {label}={value}, expected a number >= 0")
+        require_non_negative("Adagrad", **numbers)
         settings = {"foreach": foreach, "maximize": maximize, "differentiable": differentiable,
                     "fused": fused}  # fmt: skip
         super().__init__(params, {**numbers, **settings})

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..backend import xp
+from ..kernels.route import load, worth_it
+from .checks import require_betas, require_non_negative
 from .optimizer import Optimizer
 
 
@@ -34,12 +36,8 @@ class Adam(Optimizer):
         decoupled_weight_decay: bool = False,
     ):
         name = type(self).__name__
-        for label, value in {"lr": lr, "eps": eps, "weight_decay": weight_decay}.items():
-            if not value >= 0:
-                raise ValueError(f"{name}: got {label}={value}, expected a number >= 0")
-        for label, beta in zip(("betas[0]", "betas[1]"), betas):
-            if not 0 <= beta < 1:
-                raise ValueError(f"{name}: got {label}={beta}, expected 0 <= beta < 1")
+        require_non_negative(name, lr=lr, eps=eps, weight_decay=weight_decay)
+        require_betas(name, betas)
         super().__init__(
             params,
             {
@@ -70,12 +68,19 @@ class Adam(Optimizer):
         state["step"] += 1
         if group["maximize"]:
             gradient = -gradient
+        mean, square = state["exp_avg"], state["exp_avg_sq"]
+        # p − lr·m̂/(√v̂ + ε), with the bias corrections taken out as numbers
+        correction1 = 1 - beta1 ** state["step"]
+        correction2 = math.sqrt(1 - beta2 ** state["step"])
+        if worth_it(parameter, 4096) and not group["amsgrad"]:
+            update = load("adam", "adam_update")
+            if update(parameter, gradient, mean, square, lr, group, correction1, correction2):
+                return
         if decay:
             if group["decoupled_weight_decay"]:
                 parameter *= 1 - lr * decay
             else:
                 gradient = gradient + parameter * decay
-        mean, square = state["exp_avg"], state["exp_avg_sq"]
         mean *= beta1
         mean += gradient * (1 - beta1)
         square *= beta2
@@ -86,9 +91,6 @@ class Adam(Optimizer):
         square += scratch
         if group["amsgrad"]:
             square = library.maximum(state["max_exp_avg_sq"], square, out=state["max_exp_avg_sq"])
-        # p − lr·m̂/(√v̂ + ε), with the bias corrections taken out as numbers
-        correction1 = 1 - beta1 ** state["step"]
-        correction2 = math.sqrt(1 - beta2 ** state["step"])
         scratch = library.sqrt(square, out=scratch)
         scratch /= correction2
         scratch += group["eps"]
@@ -100,8 +102,23 @@ class Adam(Optimizer):
 class AdamW(Adam):
     """Adam with decoupled weight decay: p ← p·(1 − lr·weight_decay) before the step."""
 
-    def __init__(self, params: Iterable, lr: float = 1e-3,
-                 betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 1e-2, amsgrad: bool = False, **options: Any):  # fmt: skip
-        options["decoupled_weight_decay"] = True
-        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, **options)
+    def __init__(
+        self,
+        params: Iterable,
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ):
+        super().__init__(
+            params, lr, betas, eps, weight_decay, amsgrad, maximize=maximize, foreach=foreach,
+            fused=fused, capturable=capturable, differentiable=differentiable,
+            decoupled_weight_decay=True,
+        )  # fmt: skip

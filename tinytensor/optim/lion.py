@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..backend import xp
+from .checks import require_betas, require_non_negative
 from .optimizer import Optimizer
 
 
@@ -29,12 +30,8 @@ class Lion(Optimizer):
         maximize: bool = False,
         foreach: bool | None = None,
     ):
-        for label, value in {"lr": lr, "weight_decay": weight_decay}.items():
-            if not value >= 0:
-                raise ValueError(f"Lion: got {label}={value}, expected a number >= 0")
-        for i, beta in enumerate(betas):
-            if not 0 <= beta < 1:
-                raise ValueError(f"Lion: got betas[{i}]={beta}, expected 0 <= beta < 1")
+        require_non_negative("Lion", lr=lr, weight_decay=weight_decay)
+        require_betas("Lion", betas)
         settings = {"lr": lr, "betas": betas, "weight_decay": weight_decay, "maximize": maximize}
         super().__init__(params, settings)
 

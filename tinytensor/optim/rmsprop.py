@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..backend import xp
+from .checks import require_non_negative
 from .optimizer import Optimizer
 
 
@@ -33,9 +34,7 @@ class RMSprop(Optimizer):
     ):
         numbers = {"lr": lr, "alpha": alpha, "eps": eps, "weight_decay": weight_decay,
                    "momentum": momentum}  # fmt: skip
-        for label, value in numbers.items():
-            if not value >= 0:
-                raise ValueError(f"RMSprop: got {label}={value}, expected a number >= 0")
+        require_non_negative("RMSprop", **numbers)
         settings = {"centered": centered, "capturable": capturable, "foreach": foreach,
                     "maximize": maximize, "differentiable": differentiable}  # fmt: skip
         super().__init__(params, {**numbers, **settings})

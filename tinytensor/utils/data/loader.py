@@ -2,22 +2,25 @@
 
 for x, y in DataLoader(dataset, batch_size=32, shuffle=True, num_workers=2):
     …
+
+A pass over the dataset draws one number, its seed. The order follows from it, and so do the random
+numbers that a dataset draws for a batch: from the seed and the batch's number, whoever fetches it,
+and whenever. So a pass is the same for any number of workers, and can be gone on with in the middle
+without fetching again what came before.
 """
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
+from ...generator import Generator, manual_seed, use_generator
 from ...random import randint
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, SequentialSampler
 from .workers import WorkerInfo, WorkerPool
-
-if TYPE_CHECKING:
-    from ...generator import Generator
 
 Sample = TypeVar("Sample", covariant=True)
 FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
@@ -32,7 +35,7 @@ class DataLoader(Generic[Sample]):
     sampler            the order instead: gives numbers of samples
     batch_sampler      order and batches instead: gives lists of numbers
     num_workers        threads that fetch ahead; 0: batches are fetched when they are asked for. The
-                       order is the same for any number of workers
+                       batches are the same for any number of workers
     collate_fn         makes a batch from a list of samples; default_collate without it
     drop_last          leave out a last batch that is shorter
     timeout            seconds to wait for a batch of the workers; 0: for ever
@@ -123,6 +126,8 @@ class DataLoader(Generic[Sample]):
         self.persistent_workers = persistent_workers
         self.multiprocessing_context = multiprocessing_context
         self.in_order = in_order
+        self._latest: dict[str, Any] | None = None  # where the latest pass is, until it is over
+        self._go_on: dict[str, Any] | None = None  # where the next pass is to begin
         self._made = True
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -132,6 +137,44 @@ class DataLoader(Generic[Sample]):
 
     def __iter__(self) -> Iterator[Any]:
         return _Pass(self)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the latest pass is, for `load_state_dict`: seed, batches taken, and the state of
+        the generators that were given for the order, as they were when the pass began.
+        """
+        if self._latest is None:
+            return {"seed": None, "batches": 0, "generators": self._generator_states()}
+        return dict(self._latest)
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """The next pass goes on where `state_dict` of such a loader was taken.
+
+        Batches that were taken before are not fetched again, only counted. (Those of an
+        IterableDataset are fetched: there is no other way to get past them.)
+        """
+        states, generators = state_dict["generators"], self._generators()
+        if len(states) != len(generators):
+            raise ValueError(
+                f"DataLoader: the state has {len(states)} generators, expected {len(generators)}, "
+                "as many as were given to this loader and its samplers"
+            )
+        for generator, state in zip(generators, states):
+            generator.set_state(state)
+        self._latest = self._go_on = dict(state_dict) if state_dict["seed"] is not None else None
+
+    def reset(self) -> None:
+        """The next pass is a new one, and `state_dict` tells so: forget one that was left early."""
+        self._latest = self._go_on = None
+
+    def _generators(self) -> list[Generator]:
+        """The generators of its own that the order may be drawn from."""
+        inner = getattr(self.batch_sampler, "sampler", None)
+        owners = (self, self.sampler, self.batch_sampler, inner)
+        found = [getattr(owner, "generator", None) for owner in owners]
+        return list(dict.fromkeys(g for g in found if isinstance(g, Generator)))
+
+    def _generator_states(self) -> list:
+        return [generator.get_state() for generator in self._generators()]
 
     def __len__(self) -> int:
         """The number of batches, if the dataset knows its length."""
@@ -155,38 +198,96 @@ class _Pass:
 
     def __init__(self, loader: DataLoader):
         self.loader = loader
+        state, loader._go_on = loader._go_on, None
+        if state is None:
+            # Drawn without workers too, so that the generator goes on in the same way.
+            seed = int(randint(2**62, (), generator=loader.generator))
+            state = {"seed": seed, "batches": 0, "generators": loader._generator_states()}
+        seed, taken = state["seed"], state["batches"]
+        self._state = loader._latest = state
+
         batched = loader.batch_sampler is not None
-        tasks = iter(loader.sampler if loader.batch_sampler is None else loader.batch_sampler)
-        # Drawn without workers too, so that the generator goes on in the same way.
-        seed = int(randint(2**62, (), generator=loader.generator))
+        tasks = _tasks(
+            loader.sampler if loader.batch_sampler is None else loader.batch_sampler, seed
+        )
         dataset, collate = loader.dataset, loader.collate_fn
+        is_stream = isinstance(dataset, IterableDataset)
+        if not is_stream:
+            tasks = itertools.islice(tasks, taken, None)
 
         def make_fetch() -> Callable[[Any], Any]:
-            if isinstance(dataset, IterableDataset):
-                return _from_stream(iter(dataset), batched, loader.drop_last, collate)
-            return _from_numbers(dataset, batched, collate)
+            if is_stream:
+                fetch = _from_stream(iter(dataset), batched, loader.drop_last, collate)
+            else:
+                fetch = _from_numbers(dataset, batched, collate)
+            return _with_numbers_of_its_own(fetch, seed)
 
         self._pool: WorkerPool | None = None
         if loader.num_workers:
             count = loader.num_workers
-            infos = [WorkerInfo(i, count, seed + i, dataset) for i in range(count)]
+            infos = [WorkerInfo(i, count, seed + 1 + i, dataset) for i in range(count)]
             ahead = count * (loader.prefetch_factor or 1)
             self._pool = WorkerPool(
                 make_fetch, tasks, infos, loader.worker_init_fn, ahead, loader.timeout
             )
         else:
-            self._tasks, self._fetch = tasks, make_fetch()
+            self._tasks = tasks
+            with use_generator(Generator().manual_seed(seed + 1)):  # as the first worker has
+                self._fetch = make_fetch()
+        if is_stream:
+            for _ in range(taken):
+                self._next()
 
     def __iter__(self) -> Iterator[Any]:
         return self
 
     def __next__(self) -> Any:
+        try:
+            batch = self._next()
+        except StopIteration:
+            if self.loader._latest is self._state:
+                self.loader._latest = None
+            raise
+        self._state["batches"] += 1
+        return batch
+
+    def _next(self) -> Any:
         if self._pool is not None:
             return self._pool.take()
         return self._fetch(next(self._tasks))
 
     def __len__(self) -> int:
         return len(self.loader)
+
+
+def _tasks(sampler: Iterable, seed: int) -> Iterator[tuple[int, Any]]:
+    """(0, task), (1, task), …: what the sampler gives.
+
+    Where it draws from the default generator, it draws from one that belongs to this pass.
+    """
+    of_this_pass = use_generator(Generator().manual_seed(seed))
+    with of_this_pass:
+        tasks = iter(sampler)
+    for number in itertools.count():
+        with of_this_pass:
+            try:
+                task = next(tasks)
+            except StopIteration:
+                return
+        yield number, task
+
+
+def _with_numbers_of_its_own(fetch: Callable[[Any], Any], seed: int) -> Callable[[Any], Any]:
+    """`fetch` such that each batch has its own random numbers, whoever fetches it."""
+    of_this_batch = use_generator(Generator())
+
+    def fetch_seeded(numbered: tuple[int, Any]) -> Any:
+        number, task = numbered
+        with of_this_batch:
+            manual_seed(seed - 1 - number)  # downwards: the workers' seeds go up
+            return fetch(task)
+
+    return fetch_seeded
 
 
 def _from_numbers(dataset: Any, batched: bool, collate: Callable) -> Callable[[Any], Any]:

@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from ...generator import Generator, use_generator
+
 JOIN_SECONDS = 5.0  # how long to wait for workers that are still fetching when they are to end
 
 
@@ -36,8 +38,9 @@ _here = threading.local()
 def get_worker_info() -> WorkerInfo | None:
     """The worker that calls; None outside of workers.
 
-    Workers share the default random generator. For numbers that are the same in every run, draw
-    them from a Generator of the dataset's own, seeded with `info.seed` or the sample's number.
+    In a worker, random numbers come from a default generator of its own, which is seeded with
+    `info.seed` at first, and anew for each batch. (NumPy's and Python's own generators are shared
+    by all threads: numbers drawn from them depend on which worker was faster.)
     """
     return getattr(_here, "info", None)
 
@@ -153,9 +156,10 @@ def _work(
     _here.info = info
     fetch, broken = None, None  # one of the two is set
     try:
-        if init is not None:
-            init(info.id)
-        fetch = make_fetch()
+        with use_generator(Generator().manual_seed(info.seed)):
+            if init is not None:
+                init(info.id)
+            fetch = make_fetch()
     except BaseException as error:
         broken = FailedStart(error)
     while (item := inbox.get()) is not None:

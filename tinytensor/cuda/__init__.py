@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import backend
-from .backend import device
-from .errors import DeviceError
-from .random import default_generator_of
+from .. import backend
+from ..backend import device
+from ..errors import DeviceError
+from ..random import default_generator_of
+from . import amp as amp
 
 
 def is_available() -> bool:
@@ -75,3 +76,16 @@ def manual_seed_all(seed: int) -> None:
 
 def _index(where: Any) -> int:
     return 0 if where is None else device(where).index or 0
+
+
+def is_bf16_supported() -> bool:
+    return False
+
+
+def reset_peak_memory_stats(where: Any = None) -> None:
+    """CuPy keeps no such statistics."""
+
+
+def max_memory_allocated(where: Any = None) -> int:
+    """Bytes that CuPy holds: the most that was in use since `empty_cache`; 0 without a GPU."""
+    return memory_reserved(where)

@@ -1,0 +1,180 @@
+"""generate(model, idx, max_new_tokens): let a model continue sequences, token by token.
+
+    idx = nn.generate(model, prompt, 100)                                # greedy
+    idx = nn.generate(model, prompt, 100, temperature=0.8, top_p=0.9)    # sampling
+    idx = nn.generate(model, prompt, 100, beams=4, stop=end)             # beam search
+    for token in nn.stream(model, prompt, 100, temperature=1.0): ...     # as they come
+
+The model is anything that maps token ids (N, T) to logits (N, T, V) of the token after each one, or
+to a tuple that starts with them. It runs under no_grad and in eval mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import tinytensor as tt
+from tinytensor.errors import ShapeError
+from tinytensor.generator import Generator
+from tinytensor.tensor import Tensor
+
+from .beam_search import beam_search
+from .decoding import NextLogits, check_prompt, inference, modules_of, stop_tokens
+from .sampling import (
+    Sampler,
+    apply_temperature,
+    inverse_cdf,
+    penalize_repetition,
+    top_k_filter,
+    top_p_filter,
+)
+
+
+def generate(
+    model: Any,
+    idx: Tensor,
+    max_new_tokens: int,
+    temperature: float = 0.0,
+    top_k: int | None = None,
+    *,
+    top_p: float | None = None,
+    repetition_penalty: float = 1.0,
+    beams: int = 1,
+    length_penalty: float = 0.0,
+    stop: int | Sequence[int] | None = None,
+    pad: int | None = None,
+    uniforms: Any = None,
+    generator: Generator | None = None,
+    use_cache: bool = True,
+    block_size: int | None = None,
+) -> Tensor:
+    """idx (N, T) with up to max_new_tokens more tokens in each row, (N, T + new).
+
+    temperature: 0 takes the likeliest token (greedy); otherwise a token is drawn from
+        softmax(logits / temperature).
+    top_k, top_p: draw only from the k likeliest tokens, or from the fewest whose probabilities
+        sum to p. The order is: repetition penalty, temperature, top_k, top_p.
+    repetition_penalty: above 1, tokens that are in the row already become less likely.
+    beams, length_penalty: more than one beam is beam search, see `beam_search`.
+    stop: the token, or tokens, that end a row, and stay in it. The rest of the row is filled with
+        pad, by default the (first) stop token; when all rows have ended, so does the result.
+    uniforms: the random numbers to draw with, in [0, 1), a row of max_new_tokens for each row of
+        idx, or one row for all; see `inverse_cdf`. generator: where they come from otherwise.
+    use_cache: keep keys and values, if the model has `new_cache`; changes nothing but the time.
+    block_size: how many tokens the model can read; of more, it reads the last ones. By default
+        that of the model or of its config; if neither has one, there is no limit.
+    """
+    if beams == 1:
+        new = stream(
+            model, idx, max_new_tokens, temperature, top_k, top_p=top_p, stop=stop, pad=pad,
+            repetition_penalty=repetition_penalty, uniforms=uniforms, generator=generator,
+            use_cache=use_cache, block_size=block_size,
+        )  # fmt: skip
+        return tt.cat([idx, *(token.unsqueeze(1) for token in new)], dim=1)  # (N,) → (N, 1)
+    if temperature not in (0, 1) or not (top_k is top_p is uniforms is generator is None):
+        raise ValueError(
+            f"generate: got beams={beams} and arguments of sampling, expected one or the other; "
+            "beam search draws no random numbers"
+        )
+    best, _ = beam_search(
+        model, idx, max_new_tokens, beams, length_penalty=length_penalty, stop=stop, pad=pad,
+        repetition_penalty=repetition_penalty, use_cache=use_cache, block_size=block_size,
+    )  # fmt: skip
+    return best[:, 0]  # (N, 1, T + new) → (N, T + new)
+
+
+def stream(
+    model: Any,
+    idx: Tensor,
+    max_new_tokens: int,
+    temperature: float = 0.0,
+    top_k: int | None = None,
+    *,
+    top_p: float | None = None,
+    repetition_penalty: float = 1.0,
+    stop: int | Sequence[int] | None = None,
+    pad: int | None = None,
+    uniforms: Any = None,
+    generator: Generator | None = None,
+    use_cache: bool = True,
+    block_size: int | None = None,
+) -> Iterator[Tensor]:
+    """The tokens that `generate` adds, one for each row, (N,), as soon as they are known.
+
+    The arguments are those of generate; there are no beams, whose first token is known last.
+    Between two tokens, the mode of the model and of gradients is what it was before.
+    """
+    check_prompt(idx, max_new_tokens)
+    sampler = Sampler(temperature, top_k, top_p, repetition_penalty)
+    longest = idx.shape[1] + max_new_tokens
+    next_logits = NextLogits(model, longest, use_cache, block_size)
+    numbers = None
+    if uniforms is not None:
+        if temperature == 0:
+            raise ValueError(
+                "generate: got uniforms at temperature 0, where nothing is drawn; give a "
+                "temperature above 0, such as 1"
+            )
+        numbers = _given_numbers(uniforms, idx.shape[0], max_new_tokens, idx.device)
+    return _stream(
+        next_logits, sampler, idx, longest, *stop_tokens(stop, pad, idx), numbers, generator
+    )
+
+
+def _stream(
+    next_logits: NextLogits,
+    sampler: Sampler,
+    idx: Tensor,
+    longest: int,
+    stops: Tensor,
+    pad: int,
+    numbers: Tensor | None,
+    generator: Generator | None,
+) -> Iterator[Tensor]:
+    modules = modules_of(next_logits.model)
+    rows, start = idx.shape
+    tokens = idx.new_zeros((rows, longest))
+    tokens[:, :start] = idx
+    ended = tt.zeros(rows, dtype=tt.bool, device=idx.device)
+    for t in range(start, longest):
+        with inference(modules):  # not around yield: the caller's mode is not ours to change
+            so_far = tokens[:, :t]
+            logits = next_logits(so_far)
+            u = None
+            if numbers is not None:
+                u = numbers[:, t - start]
+            elif sampler.temperature > 0:
+                u = tt.rand(rows, generator=generator, dtype=tt.float64, device=idx.device)
+            token = sampler(logits, so_far, u).to(idx.dtype)
+            tokens[:, t] = token  # not pad, which the model may not know; no one sees these
+            if len(stops):
+                token, ended = token.masked_fill(ended, pad), ended | tt.isin(token, stops)
+        yield token
+        if len(stops) and ended.all():
+            return
+
+
+def _given_numbers(uniforms: Any, rows: int, steps: int, device: Any) -> Tensor:
+    """The random numbers that were given, (rows, steps)."""
+    numbers = tt.as_tensor(uniforms, dtype=tt.float64, device=device)
+    if tuple(numbers.shape) not in ((steps,), (rows, steps)):
+        raise ShapeError(
+            f"generate: uniforms has shape {tuple(numbers.shape)}, expected {(rows, steps)} or "
+            f"{(steps,)}, one number for each new token"
+        )
+    if not ((numbers >= 0) & (numbers < 1)).all():
+        raise ValueError("generate: uniforms has numbers outside of [0, 1), expected none")
+    return numbers.expand(rows, steps)
+
+
+__all__ = [
+    "apply_temperature",
+    "beam_search",
+    "generate",
+    "inverse_cdf",
+    "penalize_repetition",
+    "stream",
+    "top_k_filter",
+    "top_p_filter",
+]

@@ -1,0 +1,113 @@
+"""Caches of keys and values, with which each further token of a sequence costs one token's work.
+
+A token's keys and values do not depend on the tokens after it, so they need not be computed again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tinytensor as tt
+from tinytensor.errors import ShapeError
+from tinytensor.tensor import Tensor
+
+
+class LayerCache:
+    """The keys and values that one attention layer has seen, in memory set aside beforehand."""
+
+    complete = False  # there are keys and values to come
+
+    def __init__(self, shape: tuple, device: Any = None, dtype: Any = None) -> None:
+        """shape: (N, heads H, max_len, head width D)."""
+        self.keys = tt.zeros(shape, device=device, dtype=dtype)
+        self.values = tt.zeros(shape, device=device, dtype=dtype)
+        self.length = 0
+
+    def extend(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Take in k and v (N, H, T, D); gives all keys and values so far, (N, H, length, D)."""
+        _refuse_gradient(k, v)
+        stop = self.length + k.shape[2]
+        if k.shape[0] != self.keys.shape[0] or stop > self.keys.shape[2]:
+            raise ShapeError(
+                f"KVCache: got a batch of {k.shape[0]} up to position {stop - 1}, expected a batch "
+                f"of {self.keys.shape[0]} and at most {self.keys.shape[2]} positions"
+            )
+        self.keys[:, :, self.length : stop] = k
+        self.values[:, :, self.length : stop] = v
+        self.length = stop
+        return self.keys[:, :, :stop], self.values[:, :, :stop]
+
+    def reorder(self, index: Tensor) -> None:
+        """Let row i be what was row index[i]; index (M,) may have more or fewer rows than N."""
+        keys, values = (x[:, :, : self.length][index] for x in (self.keys, self.values))
+        if index.shape[0] != self.keys.shape[0]:
+            shape = (index.shape[0], *self.keys.shape[1:])
+            self.keys, self.values = self.keys.new_zeros(shape), self.values.new_zeros(shape)
+        self.keys[:, :, : self.length] = keys
+        self.values[:, :, : self.length] = values
+
+
+class MemoryCache:
+    """The keys and values that one layer makes of the encoder's output, once and for all."""
+
+    keys: Tensor  # (N, H, S, D)
+    values: Tensor
+    complete = False  # whether they are known, and need not be computed
+
+    def extend(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """Take in k and v (N, H, S, D), and give them back."""
+        _refuse_gradient(k, v)
+        self.keys, self.values, self.complete = k, v, True
+        return k, v
+
+    def reorder(self, index: Tensor) -> None:
+        """Let row i be what was row index[i]."""
+        if self.complete:
+            self.keys, self.values = self.keys[index], self.values[index]
+
+
+class KVCache:
+    """What all layers of a decoder have seen so far."""
+
+    def __init__(self, n_layer: int, shape: tuple, device: Any = None, dtype: Any = None) -> None:
+        """shape: (N, heads, max_len, head width)."""
+        self.layers = [LayerCache(shape, device, dtype) for _ in range(n_layer)]
+
+    @property
+    def length(self) -> int:
+        """How many tokens are in it."""
+        return self.layers[0].length
+
+    def truncate(self, length: int) -> None:
+        """Forget all but the first `length` tokens."""
+        for layer in self.layers:
+            layer.length = min(layer.length, length)
+
+    def reorder(self, index: Tensor) -> None:
+        """Let row i continue what was row index[i], as beam search does."""
+        for layer in self.layers:
+            layer.reorder(index)
+
+
+class DecoderCache(KVCache):
+    """The same of a decoder that also attends to an encoder's output, the memory."""
+
+    def __init__(self, n_layer: int, shape: tuple, device: Any = None, dtype: Any = None) -> None:
+        super().__init__(n_layer, shape, device, dtype)
+        self.memories = [MemoryCache() for _ in range(n_layer)]
+
+    def reorder(self, index: Tensor) -> None:
+        super().reorder(index)
+        for memory in self.memories:
+            memory.reorder(index)
+
+
+def _refuse_gradient(k: Tensor, v: Tensor) -> None:
+    if k.requires_grad or v.requires_grad:
+        raise RuntimeError(
+            "KVCache: got keys that require a gradient, expected none; run the model under "
+            "no_grad, or without a cache"
+        )
+
+
+__all__ = ["DecoderCache", "KVCache"]

@@ -1,0 +1,81 @@
+"""Weights held to a norm, as parametrizations: `weight_norm` and `spectral_norm`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tinytensor as tt
+from tinytensor.tensor import Tensor
+
+from ..module import Module
+from .norms import first_dim_matrix, norm_except_dim, power_iteration, unit_vector
+from .parametrize import register_parametrization
+
+
+class _WeightNorm(Module):
+    """w = g·v / ‖v‖, the norm over all dimensions but `dim`"""
+
+    def __init__(self, dim: int | None = 0):
+        super().__init__()
+        self.dim = dim
+
+    def forward(self, weight_g: Tensor, weight_v: Tensor) -> Tensor:
+        return weight_v * (weight_g / norm_except_dim(weight_v, self.dim))
+
+    def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
+        return norm_except_dim(weight, self.dim), weight
+
+
+def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
+    """Learn a weight's size g and direction v apart: w = g·v / ‖v‖.
+
+    dim: the dimension of the outputs, each with a size of its own; None: one size for all.
+    The parameters are `parametrizations.weight.original0` (g) and `.original1` (v).
+    """
+    return register_parametrization(module, name, _WeightNorm(dim))
+
+
+class _SpectralNorm(Module):
+    """w = v / σ, σ the largest singular value, by a step of power iteration in every forward"""
+
+    def __init__(self, weight: Tensor, n_power_iterations: int = 1, dim: int = 0,
+                 eps: float = 1e-12):  # fmt: skip
+        super().__init__()
+        if n_power_iterations < 1:
+            raise ValueError(
+                f"spectral_norm: got n_power_iterations={n_power_iterations}, expected at least 1"
+            )
+        self.dim, self.eps, self.n_power_iterations = dim, eps, n_power_iterations
+        matrix = first_dim_matrix(weight.detach(), dim)
+        self.register_buffer("_u", unit_vector(matrix, matrix.shape[0], eps))
+        self.register_buffer("_v", unit_vector(matrix, matrix.shape[1], eps))
+        power_iteration(matrix, self._u, self._v, 15, eps)
+
+    def forward(self, weight: Tensor) -> Tensor:
+        matrix = first_dim_matrix(weight, self.dim)
+        if self.training:
+            power_iteration(matrix, self._u, self._v, self.n_power_iterations, self.eps)
+        u, v = self._u.clone(), self._v.clone()  # they change in place before backward comes
+        return weight / tt.dot(u, tt.mv(matrix, v))
+
+    def right_inverse(self, value: Tensor) -> Tensor:
+        return value
+
+
+def spectral_norm(
+    module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12,
+    dim: Any = None,
+) -> Module:  # fmt: skip
+    """Divide a weight by its largest singular value, so that the layer stretches nothing.
+
+    dim: the dimension that becomes the rows of the matrix (1 for ConvTranspose, else 0).
+    """
+    weight = getattr(module, name)
+    if dim is None:
+        dim = 1 if type(module).__name__.startswith("ConvTranspose") else 0
+    return register_parametrization(
+        module, name, _SpectralNorm(weight, n_power_iterations, dim, eps)
+    )
+
+
+__all__ = ["spectral_norm", "weight_norm"]

@@ -1,0 +1,57 @@
+"""Mixed precision, by name only: every op runs in the dtype of its tensors.
+
+A training loop with `autocast` and a `GradScaler` runs as it is, in full precision.
+"""
+
+from __future__ import annotations
+
+from contextlib import ContextDecorator
+from typing import Any
+
+
+class autocast(ContextDecorator):
+    """A block, or a function, in which everything stays as it is."""
+
+    def __init__(self, device_type: str = "cpu", dtype: Any = None, enabled: bool = True,
+                 cache_enabled: bool | None = None):  # fmt: skip
+        self.device_type, self.dtype, self.enabled = device_type, dtype, enabled
+
+    def __enter__(self) -> autocast:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        pass
+
+
+class GradScaler:
+    """Scales nothing: losses and gradients are never in a dtype that would need it."""
+
+    def __init__(self, device: Any = "cuda", *args: Any, enabled: bool = True, **options: Any):
+        self._enabled = enabled
+
+    def is_enabled(self) -> bool:
+        return False
+
+    def scale(self, outputs: Any) -> Any:
+        return outputs
+
+    def unscale_(self, optimizer: Any) -> None:
+        pass
+
+    def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        return optimizer.step(*args, **kwargs)
+
+    def update(self, new_scale: Any = None) -> None:
+        pass
+
+    def get_scale(self) -> float:
+        return 1.0
+
+    def state_dict(self) -> dict:
+        return {}
+
+    def load_state_dict(self, state_dict: dict) -> None:
+        pass
+
+
+__all__ = ["GradScaler", "autocast"]

@@ -1,0 +1,59 @@
+"""Yes or no."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import tinytensor as tt
+from tinytensor import ops
+
+from ..tensor import Tensor
+from .distribution import Distribution, broadcast, clamp_probs, one_of
+
+
+class Bernoulli(Distribution):
+    """P(1) = probs, or sigmoid(logits);  P(0) = 1 − P(1)"""
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: Any = None):
+        (given,) = broadcast(one_of("Bernoulli", probs, logits))
+        super().__init__(given.shape, (), validate_args)
+        if probs is not None:
+            self._require((given >= 0) & (given <= 1), "probs from 0 to 1", given)
+            self.probs = given
+        else:
+            self.logits = given
+
+    @cached_property
+    def probs(self) -> Tensor:
+        return tt.sigmoid(self.logits)
+
+    @cached_property
+    def logits(self) -> Tensor:
+        probs = clamp_probs(self.probs)
+        return probs.log() - (-probs).log1p()
+
+    @property
+    def mean(self) -> Tensor:
+        return self.probs
+
+    @property
+    def variance(self) -> Tensor:
+        return self.probs * (1 - self.probs)
+
+    @property
+    def mode(self) -> Tensor:
+        mode = (self.probs >= 0.5).to(self.probs)
+        return mode.masked_fill(self.probs == 0.5, float("nan"))
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        with tt.no_grad():
+            return tt.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        self._require((value == 0) | (value == 1), "values 0 and 1", value)
+        logits, value = tt.broadcast_tensors(self.logits, value)
+        return -ops.binary_cross_entropy_with_logits(logits, value, reduction="none")
+
+    def entropy(self) -> Tensor:
+        return ops.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")

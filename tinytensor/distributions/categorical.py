@@ -1,0 +1,79 @@
+"""One of K things."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import tinytensor as tt
+
+from ..tensor import Tensor
+from .distribution import Distribution, clamp_probs, one_of
+
+
+class Categorical(Distribution):
+    """P(k) = probs[…, k], or softmax(logits)[…, k];  k = 0 … K−1
+
+    probs   (…, K), not negative; they are divided by their sum
+    logits  (…, K), any numbers
+    """
+
+    def __init__(self, probs: Any = None, logits: Any = None, validate_args: Any = None):
+        given = one_of("Categorical", probs, logits)
+        if given.dim() < 1:
+            raise ValueError("Categorical: got a 0-d tensor, expected one of shape (…, K)")
+        super().__init__(given.shape[:-1], (), validate_args)
+        self._num_events = given.shape[-1]
+        if probs is not None:
+            self._require(probs >= 0, "probs >= 0", probs)
+            self.probs = probs / probs.sum(-1, keepdim=True)
+        else:
+            self._require(logits == logits, "logits that are numbers", logits)
+            self.logits = logits - logits.logsumexp(dim=-1, keepdim=True)
+
+    @cached_property
+    def probs(self) -> Tensor:
+        return tt.softmax(self.logits, dim=-1)
+
+    @cached_property
+    def logits(self) -> Tensor:
+        return clamp_probs(self.probs).log()
+
+    @property
+    def param_shape(self) -> Any:
+        return (self.probs if "probs" in vars(self) else self.logits).shape
+
+    @property
+    def mean(self) -> Tensor:
+        return tt.full(self.batch_shape, float("nan"), dtype=self.probs.dtype)
+
+    @property
+    def variance(self) -> Tensor:
+        return self.mean
+
+    @property
+    def mode(self) -> Tensor:
+        return self.probs.argmax(dim=-1)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        count = tt.Size(sample_shape).numel()
+        rows = self.probs.detach().reshape(-1, self._num_events)  # (…, K) → (batch, K)
+        drawn = tt.multinomial(rows, count, True)
+        return drawn.T.reshape(shape)  # (count, batch) → sample_shape + batch_shape
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        inside = (value >= 0) & (value < self._num_events)
+        self._require(inside, f"values from 0 to {self._num_events - 1}", value)
+        value, logits = tt.broadcast_tensors(value.long().unsqueeze(-1), self.logits)
+        return logits.gather(-1, value[..., :1]).squeeze(-1)
+
+    def entropy(self) -> Tensor:
+        # 0·log 0 counts as 0
+        logits = self.logits.clamp(min=tt.finfo(self.logits.dtype).min)
+        return -(logits * self.probs).sum(-1)
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """0 … K−1, one for each distribution of the batch."""
+        values = tt.arange(self._num_events).view(-1, *(1,) * len(self.batch_shape))
+        return values.expand(-1, *self.batch_shape) if expand else values

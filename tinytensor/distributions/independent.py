@@ -1,0 +1,60 @@
+"""Several independent numbers as one event."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..tensor import Tensor
+from .distribution import Distribution
+
+
+class Independent(Distribution):
+    """The last dimensions of the batch as one event: log p is the sum over them
+
+    Independent(Normal(loc, scale), 1) with loc (B, D): B draws of D numbers each, log_prob (B,).
+    """
+
+    def __init__(self, base_distribution: Distribution, reinterpreted_batch_ndims: int,
+                 validate_args: Any = None):  # fmt: skip
+        shape, count = base_distribution.batch_shape, reinterpreted_batch_ndims
+        if not 0 <= count <= len(shape):
+            raise ValueError(
+                f"Independent: got reinterpreted_batch_ndims={count}, expected 0 to {len(shape)}, "
+                "the dimensions of the batch"
+            )
+        self.base_dist, self.reinterpreted_batch_ndims = base_distribution, count
+        rest = len(shape) - count
+        event = (*shape[rest:], *base_distribution.event_shape)
+        super().__init__(shape[:rest], event, validate_args)
+
+    @property
+    def has_rsample(self) -> bool:  # type: ignore[override]
+        return self.base_dist.has_rsample
+
+    @property
+    def mean(self) -> Tensor:
+        return self.base_dist.mean
+
+    @property
+    def variance(self) -> Tensor:
+        return self.base_dist.variance
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        return self.base_dist.sample(sample_shape)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        return self.base_dist.rsample(sample_shape)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        return self.total(self.base_dist.log_prob(value))
+
+    def entropy(self) -> Tensor:
+        return self.total(self.base_dist.entropy())
+
+    def total(self, each: Tensor) -> Tensor:
+        """The sum over the dimensions that became part of the event."""
+        count = self.reinterpreted_batch_ndims
+        return each.sum(tuple(range(-count, 0))) if count else each
+
+    def __repr__(self) -> str:
+        return f"Independent({self.base_dist}, {self.reinterpreted_batch_ndims})"

@@ -1,0 +1,65 @@
+"""The bell curve."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import tinytensor as tt
+
+from ..tensor import Tensor
+from .distribution import Distribution, broadcast
+
+
+class Normal(Distribution):
+    """p(x) = exp(−½·((x − loc) / scale)²) / (scale·√(2π))
+
+    loc    the mean
+    scale  the standard deviation, above 0
+    """
+
+    has_rsample = True
+
+    def __init__(self, loc: Any, scale: Any, validate_args: Any = None):
+        self.loc, self.scale = broadcast(loc, scale)
+        super().__init__(self.loc.shape, (), validate_args)
+        self._require(self.loc == self.loc, "a loc that is a number", self.loc)
+        self._require(self.scale > 0, "scale > 0", self.scale)
+
+    @property
+    def mean(self) -> Tensor:
+        return self.loc
+
+    @property
+    def mode(self) -> Tensor:
+        return self.loc
+
+    @property
+    def stddev(self) -> Tensor:
+        return self.scale
+
+    @property
+    def variance(self) -> Tensor:
+        return self.scale.pow(2)
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        with tt.no_grad():
+            return tt.normal(self.loc.expand(shape), self.scale.expand(shape))
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """loc + scale·ε with ε ~ Normal(0, 1)."""
+        base = self.loc.detach().expand(self._extended_shape(sample_shape))
+        eps = tt.normal(tt.zeros_like(base), tt.ones_like(base))
+        return self.loc + eps * self.scale
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        square = (value - self.loc) ** 2
+        return -square / (2 * self.scale**2) - self.scale.log() - math.log(math.sqrt(2 * math.pi))
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """P(x ≤ value)."""
+        return 0.5 * (1 + tt.erf((value - self.loc) / (self.scale * math.sqrt(2))))
+
+    def entropy(self) -> Tensor:
+        return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()

@@ -1,0 +1,58 @@
+"""Adadelta."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..backend import xp
+from .checks import require_non_negative
+from .optimizer import Optimizer
+
+
+class Adadelta(Optimizer):
+    """v ← ρv + (1−ρ)g²,  d = g·√(u + ε) / √(v + ε),  u ← ρu + (1−ρ)d²,  p ← p − lr·d
+
+    Steps d are as large as earlier steps were. weight_decay adds weight_decay·p to the gradient.
+    """
+
+    def __init__(
+        self,
+        params: Iterable,
+        lr: float = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        capturable: bool = False,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ):
+        require_non_negative("Adadelta", lr=lr, eps=eps, weight_decay=weight_decay)
+        if not 0 <= rho <= 1:
+            raise ValueError(f"Adadelta: got rho={rho}, expected 0 <= rho <= 1")
+        settings = {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay,
+                    "maximize": maximize, "capturable": capturable, "foreach": foreach,
+                    "differentiable": differentiable}  # fmt: skip
+        super().__init__(params, settings)
+
+    def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
+        library = xp(parameter)
+        rho, eps = group["rho"], group["eps"]
+        if not state:
+            state["step"] = 0
+            state["square_avg"] = library.zeros_like(parameter)
+            state["acc_delta"] = library.zeros_like(parameter)
+        state["step"] += 1
+        if group["maximize"]:
+            gradient = -gradient
+        if group["weight_decay"]:
+            gradient = gradient + parameter * group["weight_decay"]
+        square, moved = state["square_avg"], state["acc_delta"]
+        square *= rho
+        square += gradient * gradient * (1 - rho)
+        change = library.sqrt(moved + eps) / library.sqrt(square + eps) * gradient
+        moved *= rho
+        moved += change * change * (1 - rho)
+        parameter -= change * float(group["lr"])

@@ -1,0 +1,54 @@
+"""Adamax: Adam with the largest gradient in place of the root of the mean square."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..backend import xp
+from .checks import require_betas, require_non_negative
+from .optimizer import Optimizer
+
+
+class Adamax(Optimizer):
+    """m ← β₁m + (1−β₁)g,  u ← max(β₂u, |g| + ε),  p ← p − lr/(1−β₁ᵗ)·m / u
+
+    weight_decay adds weight_decay·p to the gradient.
+    """
+
+    def __init__(
+        self,
+        params: Iterable,
+        lr: float = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ):
+        require_non_negative("Adamax", lr=lr, eps=eps, weight_decay=weight_decay)
+        require_betas("Adamax", betas)
+        settings = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
+                    "foreach": foreach, "maximize": maximize, "differentiable": differentiable,
+                    "capturable": capturable}  # fmt: skip
+        super().__init__(params, settings)
+
+    def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
+        library = xp(parameter)
+        beta1, beta2 = group["betas"]
+        if not state:
+            state["step"] = 0
+            state["exp_avg"] = library.zeros_like(parameter)
+            state["exp_inf"] = library.zeros_like(parameter)
+        state["step"] += 1
+        if group["maximize"]:
+            gradient = -gradient
+        if group["weight_decay"]:
+            gradient = gradient + parameter * group["weight_decay"]
+        mean, largest = state["exp_avg"], state["exp_inf"]
+        mean += (gradient - mean) * (1 - beta1)
+        library.maximum(largest * beta2, library.abs(gradient) + group["eps"], out=largest)
+        parameter -= mean / largest * (float(group["lr"]) / (1 - beta1 ** state["step"]))

@@ -1,0 +1,81 @@
+"""NAdam: Adam with Nesterov's momentum."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from ..backend import xp
+from .checks import require_betas, require_non_negative
+from .optimizer import Optimizer
+
+
+class NAdam(Optimizer):
+    """μₜ = β₁(1 − ½·0.96^(t·momentum_decay)),  m ← β₁m + (1−β₁)g,  v ← β₂v + (1−β₂)g²,
+
+    p ← p − lr·( (1−μₜ)/(1−Πₜ)·g + μₜ₊₁/(1−Πₜ₊₁)·m ) / (√v̂ + ε),  Πₜ = μ₁·…·μₜ, v̂ = v/(1−β₂ᵗ)
+
+    weight_decay adds weight_decay·p to the gradient; with decoupled_weight_decay lr·weight_decay·p
+    is taken off the parameter instead.
+    """
+
+    def __init__(
+        self,
+        params: Iterable,
+        lr: float = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum_decay: float = 4e-3,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ):
+        require_non_negative(
+            "NAdam", lr=lr, eps=eps, weight_decay=weight_decay, momentum_decay=momentum_decay
+        )
+        require_betas("NAdam", betas)
+        settings = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
+                    "momentum_decay": momentum_decay,
+                    "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize,
+                    "foreach": foreach, "capturable": capturable,
+                    "differentiable": differentiable}  # fmt: skip
+        super().__init__(params, settings)
+
+    def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
+        library = xp(parameter)
+        beta1, beta2 = group["betas"]
+        lr, decay = float(group["lr"]), group["weight_decay"]
+        if not state:
+            state["step"] = 0
+            state["mu_product"] = 1.0
+            state["exp_avg"] = library.zeros_like(parameter)
+            state["exp_avg_sq"] = library.zeros_like(parameter)
+        state["step"] += 1
+        if group["maximize"]:
+            gradient = -gradient
+        if decay and group["decoupled_weight_decay"]:
+            parameter *= 1 - lr * decay
+        elif decay:
+            gradient = gradient + parameter * decay
+        step, mean, square = state["step"], state["exp_avg"], state["exp_avg_sq"]
+        now, after = (
+            beta1 * (1 - 0.5 * 0.96 ** (t * group["momentum_decay"])) for t in (step, step + 1)
+        )
+        state["mu_product"] *= now
+        product = state["mu_product"]
+        mean += (gradient - mean) * (1 - beta1)
+        square *= beta2
+        square += gradient * gradient * (1 - beta2)
+        size = library.sqrt(square) / math.sqrt(1 - beta2**step) + group["eps"]
+        parameter -= gradient / size * (lr * (1 - now) / (1 - product))
+        parameter -= mean / size * (lr * after / (1 - product * after))
+
+    def _loaded(self, key: str, value: Any, p: Any) -> Any:
+        """A value of a state dict; PyTorch keeps mu_product, a number, in a tensor."""
+        is_number = key == "mu_product" and hasattr(value, "item")
+        return value.item() if is_number else super()._loaded(key, value, p)

@@ -1,0 +1,71 @@
+"""RAdam: Adam that waits until its second moment can be trusted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from ..backend import xp
+from .checks import require_betas, require_non_negative
+from .optimizer import Optimizer
+
+
+class RAdam(Optimizer):
+    """m ← β₁m + (1−β₁)g,  v ← β₂v + (1−β₂)g²,  ρ∞ = 2/(1−β₂) − 1,  ρₜ = ρ∞ − 2t·β₂ᵗ/(1−β₂ᵗ)
+
+    p ← p − lr·m̂ while ρₜ ≤ 5, then p ← p − lr·r·m̂·√(1−β₂ᵗ) / (√v + ε), with m̂ = m/(1−β₁ᵗ) and
+    r² = (ρₜ−4)(ρₜ−2)ρ∞ / ((ρ∞−4)(ρ∞−2)ρₜ). weight_decay adds weight_decay·p to the gradient; with
+    decoupled_weight_decay lr·weight_decay·p is taken off the parameter instead.
+    """
+
+    def __init__(
+        self,
+        params: Iterable,
+        lr: float = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ):
+        require_non_negative("RAdam", lr=lr, eps=eps, weight_decay=weight_decay)
+        require_betas("RAdam", betas)
+        settings = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
+                    "maximize": maximize, "foreach": foreach, "capturable": capturable,
+                    "decoupled_weight_decay": decoupled_weight_decay,
+                    "differentiable": differentiable}  # fmt: skip
+        super().__init__(params, settings)
+
+    def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
+        library = xp(parameter)
+        beta1, beta2 = group["betas"]
+        lr, decay = float(group["lr"]), group["weight_decay"]
+        if not state:
+            state["step"] = 0
+            state["exp_avg"] = library.zeros_like(parameter)
+            state["exp_avg_sq"] = library.zeros_like(parameter)
+        state["step"] += 1
+        if group["maximize"]:
+            gradient = -gradient
+        if decay and group["decoupled_weight_decay"]:
+            parameter *= 1 - lr * decay
+        elif decay:
+            gradient = gradient + parameter * decay
+        step, mean, square = state["step"], state["exp_avg"], state["exp_avg_sq"]
+        mean += (gradient - mean) * (1 - beta1)
+        square *= beta2
+        square += gradient * gradient * (1 - beta2)
+        correction1, correction2 = 1 - beta1**step, 1 - beta2**step
+        rho_inf = 2 / (1 - beta2) - 1
+        rho = rho_inf - 2 * step * beta2**step / correction2
+        if rho <= 5:
+            parameter -= mean * (lr / correction1)
+            return
+        trust = (rho - 4) * (rho - 2) * rho_inf / ((rho_inf - 4) * (rho_inf - 2) * rho)
+        rate = lr / correction1 * math.sqrt(trust * correction2)
+        parameter -= mean / (library.sqrt(square) + group["eps"]) * rate

@@ -1,0 +1,55 @@
+"""Rprop: the sign of the gradient decides, not its size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..backend import xp
+from .checks import require_non_negative
+from .optimizer import Optimizer
+
+
+class Rprop(Optimizer):
+    """s ← s·η₊ where g kept its sign, s·η₋ where it changed, within step_sizes;  p ← p − s·sign g
+
+    s starts at lr. Where the sign has changed, g counts as 0: the element stays, and starts anew.
+    etas: (η₋, η₊).
+    """
+
+    def __init__(
+        self,
+        params: Iterable,
+        lr: float = 1e-2,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50),
+        *,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ):
+        require_non_negative("Rprop", lr=lr)
+        if not 0 < etas[0] < 1 < etas[1]:
+            raise ValueError(f"Rprop: got etas={etas}, expected 0 < etas[0] < 1 < etas[1]")
+        settings = {"lr": lr, "etas": etas, "step_sizes": step_sizes, "foreach": foreach,
+                    "maximize": maximize, "differentiable": differentiable,
+                    "capturable": capturable}  # fmt: skip
+        super().__init__(params, settings)
+
+    def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
+        library = xp(parameter)
+        shrink, grow = group["etas"]
+        if not state:
+            state["step"] = 0
+            state["prev"] = library.zeros_like(parameter)
+            state["step_size"] = library.full_like(parameter, float(group["lr"]))
+        state["step"] += 1
+        if group["maximize"]:
+            gradient = -gradient
+        size, agreement = state["step_size"], gradient * state["prev"]
+        size *= library.where(agreement > 0, grow, library.where(agreement < 0, shrink, 1.0))
+        library.clip(size, *group["step_sizes"], out=size)
+        gradient = library.where(agreement < 0, library.zeros_like(gradient), gradient)
+        parameter -= library.sign(gradient) * size
+        state["prev"][...] = gradient

@@ -1,0 +1,16 @@
+"""Training: the loop, with validation, checkpoints, a log and a picture of the loss.
+
+trainer.py       Trainer: epoch → batch → step
+checkpoint.py    all that a training depends on, to a file and back
+batches.py       batches from anything, of any structure
+figures.py       loss and metrics: as numbers, averaged, in eval mode
+random_state.py  where the random numbers come from, kept and restored
+log.py           the JSON lines
+curve.py         the loss curve, as SVG or PNG
+progress.py      what is seen meanwhile, and Ctrl-C
+"""
+
+from .curve import loss_curve, svg_to_png
+from .trainer import Trainer
+
+__all__ = ["Trainer", "loss_curve", "svg_to_png"]

@@ -1,0 +1,95 @@
+"""What is seen of a training while it runs, and Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from typing import Any
+
+SECONDS_BETWEEN_LINES = 5.0
+
+
+class Progress:
+    """A bar with the latest figures, by tqdm, on a terminal; else a line every few seconds.
+
+    Both go to stderr, so that a script's results alone are on stdout.
+    """
+
+    def __init__(self, shown: bool, step: int, total: int | None):
+        self.shown, self.total = shown, total
+        self.last_line = time.monotonic()
+        self.text = self.printed = ""
+        self.bar: Any = None
+        if shown and sys.stderr.isatty():
+            try:
+                from tqdm import tqdm
+            except ImportError:
+                return  # lines will do
+            self.bar = tqdm(initial=step, total=total, unit="step", dynamic_ncols=True)
+
+    def update(self, step: int, figures: dict[str, Any]) -> None:
+        """Show how far the training is, and its latest figures."""
+        if not self.shown:
+            return
+        if self.bar is not None:
+            self.bar.set_postfix_str("  ".join(_texts(figures)), refresh=False)
+            self.bar.update(step - self.bar.n)
+            return
+        of_total = f"/{self.total}" if self.total else ""
+        self.text = "  ".join([f"step {step}{of_total}", *_texts(figures)])
+        if time.monotonic() - self.last_line > SECONDS_BETWEEN_LINES:
+            self._print_line()
+
+    def _print_line(self) -> None:
+        if self.text != self.printed:
+            print(self.text, file=sys.stderr, flush=True)
+        self.printed, self.last_line = self.text, time.monotonic()
+
+    def say(self, text: str) -> None:
+        """Print a line of text, above the bar if there is one."""
+        if self.bar is not None:
+            self.bar.write(text, file=sys.stderr)
+        elif self.shown:
+            print(text, file=sys.stderr, flush=True)
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        if self.bar is not None:
+            self.bar.close()
+        else:
+            self._print_line()
+
+
+def _texts(figures: dict[str, Any]) -> list[str]:
+    pairs = {name: value for name, value in figures.items() if value is not None}
+    return [f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in pairs.items()]
+
+
+class CtrlC:
+    """Inside of `with CtrlC() as ctrl_c:` the first Ctrl-C only sets `ctrl_c.pressed`.
+
+    So the step under way is finished, and what is then saved is whole. The second one interrupts.
+    """
+
+    def __init__(self) -> None:
+        self.pressed = False
+        self.replaced: Any = None
+
+    def __enter__(self) -> CtrlC:
+        is_main = threading.current_thread() is threading.main_thread()  # others may not set it
+        if is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self.replaced = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def _note(self, number: int, frame: Any) -> None:
+        if self.pressed:
+            raise KeyboardInterrupt
+        self.pressed = True
+
+    def __exit__(self, *error: Any) -> None:
+        if self.replaced is not None:
+            signal.signal(signal.SIGINT, self.replaced)

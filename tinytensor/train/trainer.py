@@ -1,0 +1,374 @@
+"""Trainer: epoch → batch → step, with validation, checkpoints and a log.
+
+    trainer = Trainer(model, optimizer, F.cross_entropy, train_data, val_data, folder="out/run")
+    trainer.fit(epochs=10, resume=True)
+
+The loop is `fit`, `_train_epoch` and `_train_step`, in this order; `update` is one step of
+learning. All that a step depends on is in the checkpoint, so a training that was killed and goes on
+from there ends with the same weights, to the last bit, as one that was not.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import tinytensor as tt
+
+from ..generator import Generator, use_generator
+from ..optim.lr_scheduler import ReduceLROnPlateau
+from ..serialize import write_whole
+from ..utils.data import DataLoader
+from .batches import as_loader, on_device, samples_in
+from .checkpoint import BEST, Resumable, naming
+from .curve import loss_curve, svg_to_png
+from .figures import Averages, eval_mode, loss_and_figures
+from .log import Log
+from .progress import CtrlC, Progress
+
+
+class Trainer(Resumable):
+    """Trains a model.
+
+    model             a Module
+    optimizer         of the model's parameters
+    loss              loss(output, target); None: the model gives the loss itself
+    train_data        a DataLoader, or anything that gives batches each time it is iterated over
+    val_data          the same, for validation
+    scheduler         of the learning rate; ReduceLROnPlateau gets the monitored figure
+    scheduler_every   "step" or "epoch": when the scheduler goes on
+    metrics           {name: function(output, target)}, each a mean over the batch
+    clip_grad_norm    hold the norm of the gradients at or below this
+    validate_every    steps between validations; None: at the end of each epoch
+    monitor           the figure of validation that decides which model is best: "loss", or a metric
+    maximize          whether more of it is better
+    patience          stop after so many validations in a row without a better one
+    folder            for checkpoint.safetensors, best.safetensors, log.jsonl and curve.svg; None:
+                      nothing is written
+    checkpoint_every  steps between checkpoints; None: at the end of each epoch
+    log_every         steps between lines of the log
+    progress          whether to show progress, on stderr
+    on_nan            "error", or "skip": leave out steps whose loss or gradient is not finite
+
+    A subclass writes `training_step(batch)`, which gives the loss, or (loss, {metric: value}); or,
+    for more than one optimiser, `update(batch)`. What else is to be in the checkpoint goes into
+    `self.kept[name]`: anything with state_dict and load_state_dict.
+
+    step, epoch       steps and epochs that are done
+    results           the latest means: of the epoch as loss, …, of validation as val_loss, …
+    best, best_step   the best monitored figure, and its step
+    stopped           why `fit` ended: "epochs", "steps", "patience" or "interrupted"
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        optimizer: Any,
+        loss: Callable[[Any, Any], Any] | None = None,
+        train_data: Iterable = (),
+        val_data: Iterable | None = None,
+        *,
+        scheduler: Any = None,
+        scheduler_every: str = "step",
+        metrics: dict[str, Callable[[Any, Any], Any]] | None = None,
+        clip_grad_norm: float | None = None,
+        validate_every: int | None = None,
+        monitor: str = "loss",
+        maximize: bool = False,
+        patience: int | None = None,
+        folder: str | os.PathLike | None = None,
+        checkpoint_every: int | None = None,
+        log_every: int = 1,
+        progress: bool = True,
+        on_nan: str = "error",
+    ):
+        super().__init__()
+        self.model, self.optimizer, self.loss = model, optimizer, loss
+        self.train_data: DataLoader = as_loader(train_data)
+        self.val_data = None if val_data is None else as_loader(val_data)
+        self.scheduler, self.scheduler_every = scheduler, scheduler_every
+        self.metrics = metrics or {}
+        self.clip_grad_norm = clip_grad_norm
+        self.validate_every = validate_every
+        self.monitor, self.maximize, self.patience = monitor, maximize, patience
+        self.folder = None if folder is None else Path(folder)
+        self.checkpoint_every = checkpoint_every
+        self.log_every = log_every
+        self.progress = progress
+        self.on_nan = on_nan
+        self._check_settings()
+        self.stopped = ""
+        self.log = Log(None if self.folder is None else self.folder / "log.jsonl")
+        self.kept: dict[str, Any] = {"model": model, "optimizer": optimizer}
+        if scheduler is not None:
+            self.kept["scheduler"] = scheduler
+
+    def _check_settings(self) -> None:
+        choices_of = {"scheduler_every": ("step", "epoch"), "on_nan": ("error", "skip")}
+        for name, choices in choices_of.items():
+            if getattr(self, name) not in choices:
+                raise ValueError(
+                    f"Trainer: got {name}={getattr(self, name)!r}, expected {' or '.join(choices)}"
+                )
+        for name in ("log_every", "validate_every", "checkpoint_every", "patience"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"Trainer: got {name}={value}, expected at least 1")
+        by_validation = {
+            "patience": self.patience is not None,
+            "ReduceLROnPlateau": isinstance(self.scheduler, ReduceLROnPlateau),
+        }
+        for name, used in by_validation.items():
+            if used and self.val_data is None:
+                raise ValueError(f"Trainer: {name} goes by validation; give val_data")
+
+    # --------------------------------------------------------------------------------------
+    # The loop
+    # --------------------------------------------------------------------------------------
+
+    def fit(
+        self, epochs: int | None = None, steps: int | None = None, resume: bool = False
+    ) -> dict[str, float]:
+        """Train until so many epochs or steps are done, in all; returns `results`.
+
+        resume: go on from the folder's checkpoint, if there is one. Otherwise a first `fit` starts
+        anew and replaces what is in the folder. A second one goes on where the first has ended.
+
+        Ctrl-C ends the training after the present step, with a checkpoint.
+        """
+        if epochs is None and steps is None:
+            raise TypeError("Trainer.fit: got no end; give epochs or steps")
+        self.epochs, self.steps = epochs, steps
+        self.begin(resume)
+        self.model.train()
+        self._clock = time.monotonic()
+        with Progress(self.progress, self.step, self._total_steps()) as self._bar:
+            with CtrlC() as self._ctrl_c:
+                while not self._is_over():
+                    self._train_epoch()
+            self._end()
+        return self.results
+
+    def _train_epoch(self) -> None:
+        """All batches of an epoch, or those that are left of it."""
+        assert self.position is not None
+        self.train_data.load_state_dict(self.position)
+        for batch in self.train_data:
+            self._train_step(batch)
+            if self._is_over() and not self._is_last_batch():
+                return
+        if self.position["batches"] == 0:
+            raise RuntimeError(
+                f"Trainer: train_data gave no batch in epoch {self.epoch + 1}, expected at least "
+                "one; is it smaller than one batch, with drop_last, or an iterator that is used up?"
+            )
+        self._end_epoch()
+
+    def _train_step(self, batch: Any) -> None:
+        """One step, and what is due after it."""
+        batch = on_device(batch, self.device)
+        lr = float(self.optimizer.param_groups[0]["lr"])
+        figures = self.update(batch)
+        self.step += 1
+        self.position = self.train_data.state_dict()
+        if math.isfinite(figures["loss"]):
+            means = {name: value for name, value in figures.items() if name != "grad_norm"}
+            self.averages.add(means, samples_in(batch))
+        if self.scheduler_every == "step":
+            self._step_scheduler()
+        figures = {"loss": figures.pop("loss"), "lr": lr, **figures}
+        if self.step % self.log_every == 0:
+            self._write_log(figures)
+        if self.validate_every and self.step % self.validate_every == 0:
+            self._write_log(self._validate())
+        if self.checkpoint_every and self.step % self.checkpoint_every == 0:
+            self.save_checkpoint()
+        self._bar.update(self.step, {"epoch": self.epoch + 1, **figures, **self._validated()})
+
+    def _end_epoch(self) -> None:
+        means = self.averages.means()
+        self.results.update(means)
+        validated = {} if self.validate_every else self._validate()
+        self._write_log({**{f"train_{name}": mean for name, mean in means.items()}, **validated})
+        if self.scheduler_every == "epoch":
+            self._step_scheduler()
+        self.averages = Averages()
+        self.epoch += 1
+        self.position = self.train_data.state_dict()
+        if not self.checkpoint_every:
+            self.save_checkpoint()
+        self._bar.update(self.step, {"epoch": self.epoch, **self.results})
+
+    def _is_over(self) -> bool:
+        """Whether to stop, and why."""
+        reasons = {
+            "interrupted": self._ctrl_c.pressed,
+            "patience": self.patience and self.validations_without_better >= self.patience,
+            "epochs": self.epochs is not None and self.epoch >= self.epochs,
+            "steps": self.steps is not None and self.step >= self.steps,
+        }
+        self.stopped = next((reason for reason, holds in reasons.items() if holds), "")
+        return bool(self.stopped)
+
+    def _is_last_batch(self) -> bool:
+        """Whether the epoch is over too: then it ends as any other."""
+        assert self.position is not None
+        return self.stopped == "steps" and self.position["batches"] == self._batches()
+
+    def _batches(self) -> int | None:
+        """The number of batches in an epoch, if that is known."""
+        try:
+            return len(self.train_data)
+        except TypeError:
+            return None
+
+    def _total_steps(self) -> int | None:
+        batches = self._batches()
+        by_epochs = self.epochs * batches if self.epochs is not None and batches else None
+        known = [total for total in (by_epochs, self.steps) if total is not None]
+        return min(known) if known else None
+
+    def _end(self) -> None:
+        self.save_checkpoint()
+        if self.folder is not None and self.log.records:
+            self.save_curve(self.folder / "curve.svg")
+        if self.stopped == "interrupted":
+            where = f"; {self.folder} has the checkpoint" if self.folder else ""
+            self._bar.say(f"interrupted after step {self.step}{where}")
+
+    # --------------------------------------------------------------------------------------
+    # One step of learning: what subclasses change
+    # --------------------------------------------------------------------------------------
+
+    def training_step(self, batch: Any) -> Any:
+        """The loss of a batch (inputs …, target), or (loss, {metric: value}).
+
+        Validation uses it too, in eval mode and without gradients, unless `validation_step` is
+        written.
+        """
+        if self.loss is None:
+            return self.model(*batch)
+        *inputs, target = batch
+        output = self.model(*inputs)
+        with tt.no_grad():
+            metrics = {name: metric(output, target) for name, metric in self.metrics.items()}
+        return self.loss(output, target), metrics
+
+    def validation_step(self, batch: Any) -> Any:
+        """The loss of a batch of val_data, or (loss, {metric: value})."""
+        return self.training_step(batch)
+
+    def update(self, batch: Any) -> dict[str, float]:
+        """Learn from one batch; returns the figures to log, "loss" among them."""
+        self.optimizer.zero_grad()
+        loss, figures = loss_and_figures(self.training_step(batch))
+        if not self.is_finite("loss", figures["loss"]):
+            return figures
+        loss.backward()
+        figures["grad_norm"] = self.clip_gradients()
+        if self.is_finite("norm of the gradient", figures["grad_norm"]):
+            self.optimizer.step()
+        return figures
+
+    def clip_gradients(self) -> float:
+        """The norm of all gradients, before they are scaled down to clip_grad_norm."""
+        utils = tt.nn.utils  # found here: tinytensor does not import nn
+        parameters = [p for group in self.optimizer.param_groups for p in group["params"]]
+        norm = utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
+        if self.clip_grad_norm is not None:
+            utils.clip_grads_with_norm_(parameters, self.clip_grad_norm, norm)
+        return float(norm)
+
+    def is_finite(self, name: str, value: float) -> bool:
+        """Whether a step can be taken; if not, an error, unless on_nan is "skip"."""
+        if not math.isfinite(value) and self.on_nan == "error":
+            raise FloatingPointError(
+                f"Trainer: the {name} is {value} at step {self.step + 1} (epoch {self.epoch + 1}); "
+                "lower the learning rate, clip_grad_norm=1.0, or on_nan='skip' to leave out such "
+                "steps"
+            )
+        return math.isfinite(value)
+
+    def _step_scheduler(self) -> None:
+        if self.scheduler is not None and not isinstance(self.scheduler, ReduceLROnPlateau):
+            self.scheduler.step()
+
+    @property
+    def device(self) -> Any:
+        """Where the parameters are: batches are moved there."""
+        return self.optimizer.param_groups[0]["params"][0].device
+
+    # --------------------------------------------------------------------------------------
+    # Validation, log and picture
+    # --------------------------------------------------------------------------------------
+
+    def evaluate(self, data: Iterable | None = None) -> dict[str, float]:
+        """The means of loss and metrics over val_data, or over other data.
+
+        In eval mode, without gradients, and with random numbers of its own, the same ones every
+        time: training goes on as if there had been no evaluation.
+        """
+        loader = self.val_data if data is None else as_loader(data)
+        if loader is None:
+            raise TypeError("Trainer.evaluate: got no data, and there is no val_data")
+        loader.reset()
+        averages = Averages()
+        with tt.no_grad(), eval_mode(self.model), use_generator(Generator().manual_seed(0)):
+            for batch in loader:
+                batch = on_device(batch, self.device)
+                _, figures = loss_and_figures(self.validation_step(batch))
+                averages.add(figures, samples_in(batch))
+        if not averages.samples:
+            raise RuntimeError("Trainer.evaluate: the data gave no batch, expected at least one")
+        return averages.means()
+
+    def _validate(self) -> dict[str, float]:
+        """Evaluate, keep the model if it is the best so far, and return the figures as val_…"""
+        if self.val_data is None:
+            return {}
+        figures = self.evaluate()
+        if self.monitor not in figures:
+            raise KeyError(f"Trainer: got monitor={self.monitor!r}, expected one of {[*figures]}")
+        now = figures[self.monitor]
+        best = self.best
+        if best is None or (now > best if self.maximize else now < best) or math.isnan(best):
+            if self.folder is not None:
+                with naming(self.folder / BEST):
+                    tt.save(self.model.state_dict(), self.folder / BEST)
+            self.best, self.best_step, self.validations_without_better = now, self.step, 0
+        else:
+            self.validations_without_better += 1
+        if isinstance(self.scheduler, ReduceLROnPlateau):
+            self.scheduler.step(now)
+        self.results.update({f"val_{name}": value for name, value in figures.items()})
+        return self._validated()
+
+    def _validated(self) -> dict[str, float]:
+        return {name: value for name, value in self.results.items() if name.startswith("val_")}
+
+    def load_best(self) -> None:
+        """Give the model the weights of the best validation so far."""
+        if self.folder is None or self.best is None:
+            raise RuntimeError("Trainer.load_best: there is none; it needs a folder and val_data")
+        self.model.load_state_dict(tt.load(self.folder / BEST))
+
+    def _write_log(self, figures: dict[str, float]) -> None:
+        """One line: step, epoch, loss, lr, …, and the seconds of training so far."""
+        now = time.monotonic()
+        self.seconds, self._clock = self.seconds + now - self._clock, now
+        if figures:
+            where = {"step": self.step, "epoch": self.epoch + 1}
+            with naming(self.log.path or Path()):
+                self.log.write({**where, **figures, "time": round(self.seconds, 3)})
+
+    def save_curve(self, path: str | os.PathLike, title: str = "Loss") -> None:
+        """Draw the losses over the steps, into a file .svg or .png."""
+        path = Path(path)
+        picture = loss_curve(self.log.records, title)
+        content = svg_to_png(picture) if path.suffix == ".png" else picture.encode()
+        with naming(path):
+            write_whole(path, content)
