@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import inspect
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,7 +76,8 @@ def formula_of(op: type) -> Formula:
     return formula
 
 
-def argument_names(op: type) -> list[str]:
+@functools.cache
+def argument_names(op: type) -> tuple[str, ...]:
     """The names of forward's arguments, without self or ctx; the last may start with a star."""
     forward: Any = op.forward  # type: ignore[attr-defined]
     skip = 1
@@ -85,10 +87,10 @@ def argument_names(op: type) -> list[str]:
         skip = 0 if separate else 1
     parameters = list(inspect.signature(forward).parameters.values())[skip:]
     star = inspect.Parameter.VAR_POSITIONAL
-    return [f"*{p.name}" if p.kind is star else p.name for p in parameters]
+    return tuple(f"*{p.name}" if p.kind is star else p.name for p in parameters)
 
 
-def name_argument(names: list[str], i: int) -> str:
+def name_argument(names: Sequence[str], i: int) -> str:
     """The name of argument i; "tensors[2]" for one of those behind a star."""
     if names and names[-1].startswith("*") and i >= len(names) - 1:
         return f"{names[-1][1:]}[{i - len(names) + 1}]"
@@ -112,7 +114,7 @@ def _equations(text: str) -> list[tuple[str, str]]:
     return found
 
 
-def _argument(name: str, arguments: list[str], text: str) -> str:
+def _argument(name: str, arguments: Sequence[str], text: str) -> str:
     """The argument whose gradient `name` is: x for dx, dxₖ and dx[i]; weight for dW. Or ""."""
     if not name.startswith("d"):
         return ""

@@ -15,12 +15,12 @@ import json
 import math
 import os
 from collections.abc import Iterator
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from ..autograd.site import Site
 from .formula import Formula
-from .values import Value
+from .values import Value, shortest
 
 FORMAT = 1  # of the JSON; another number is refused
 
@@ -148,23 +148,13 @@ class Graph:
         An op's formula stands once, in "formulas", and nodes refer to it by number.
         NaN and infinities, which JSON lacks, are the strings "NaN", "Infinity" and "-Infinity".
         """
-        formulas: dict[int, int] = {}
-        unique: list[dict] = []
-        nodes = []
-        for node in self.nodes:
-            plain = _plain(node)
-            if node.formula is not None:
-                if id(node.formula) not in formulas:
-                    formulas[id(node.formula)] = len(unique)
-                    unique.append(_plain(node.formula))
-                plain["formula"] = formulas[id(node.formula)]
-            nodes.append(plain)
+        writer = _Writer()
         return {
             "format": FORMAT,
-            "formulas": unique,
-            "nodes": nodes,
-            "modules": _plain(self.modules),
-            "steps": _plain(self.steps),
+            "nodes": writer.plain(self.nodes),
+            "modules": writer.plain(self.modules),
+            "steps": writer.plain(self.steps),
+            "formulas": writer.formulas,
             "loss": self.loss,
             "error": self.error,
         }
@@ -208,22 +198,60 @@ class Graph:
             return cls.from_json(file.read())
 
 
-def _plain(thing: Any) -> Any:
-    """Dataclasses as dicts of the fields that are not at their default, tuples as lists."""
-    if isinstance(thing, float):
-        return thing if math.isfinite(thing) else _in_words(thing)
-    if thing is None or isinstance(thing, (str, int)):
-        return thing
-    if isinstance(thing, (list, tuple)):
-        return [_plain(item) for item in thing]
-    if isinstance(thing, dict):
-        return {key: _plain(item) for key, item in thing.items()}
-    assert is_dataclass(thing), thing
-    return {
-        f.name: _plain(value)
-        for f in fields(thing)
-        if f.name != "formula" and not _is_default(f, value := getattr(thing, f.name))
-    }
+class _Writer:
+    """Makes dataclasses into dicts of the fields that are not at their default, tuples into lists.
+
+    The same Value is often met several times, as value, before, after and gradient: it is made
+    plain once.
+    """
+
+    def __init__(self) -> None:
+        self.values: dict[int, dict] = {}
+        self.formulas: list[dict] = []
+        self.numbers: dict[int, int] = {}  # of formulas, by id
+
+    def plain(self, thing: Any) -> Any:
+        if thing is None or isinstance(thing, (str, int)):
+            return thing
+        if isinstance(thing, float):
+            return thing if math.isfinite(thing) else _in_words(thing)
+        if isinstance(thing, Formula):
+            return self.number_of(thing)
+        if isinstance(thing, Value):
+            return self.value(thing)
+        if isinstance(thing, dict):
+            return {key: self.plain(item) for key, item in thing.items()}
+        if isinstance(thing, (list, tuple)):
+            return [self.plain(item) for item in thing]
+        return self.fields(thing)
+
+    def fields(self, thing: Any) -> dict:
+        assert is_dataclass(thing), thing
+        known = [(f, getattr(thing, f.name)) for f in fields(thing)]
+        return {f.name: self.plain(value) for f, value in known if not _is_default(f, value)}
+
+    def number_of(self, formula: Formula) -> int:
+        if id(formula) not in self.numbers:
+            self.numbers[id(formula)] = len(self.formulas)
+            self.formulas.append(self.fields(formula))
+        return self.numbers[id(formula)]
+
+    def value(self, value: Value) -> dict:
+        if id(value) not in self.values:
+            plain = self.fields(replace(value, data=None))
+            if value.data is not None:
+                plain["data"] = _finite(shortest(value))
+            self.values[id(value)] = plain
+        return self.values[id(value)]
+
+
+def _finite(data: Any) -> Any:
+    """Nested lists with words for NaN and infinities."""
+    if not isinstance(data, list):
+        return _in_words(data) if isinstance(data, float) and not math.isfinite(data) else data
+    if data and not isinstance(data[0], list) and math.isfinite(sum(data)):
+        return data  # the usual case, found without a look at each
+    return [_finite(item) for item in data]
 
 
 def _is_default(described: Any, value: Any) -> bool:

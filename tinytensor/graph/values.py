@@ -92,11 +92,12 @@ def norm_of(value: Value) -> float:
 
 def value_of(array: Any, max_values: int | None = MAX_VALUES) -> Value:
     """The Value of an array; max_values=None keeps arrays of any size in full."""
-    array = to_device(array, "cpu")
+    if not isinstance(array, np.ndarray):
+        array = to_device(array, "cpu")
     dtype = str(array.dtype)
     if max_values is not None and array.size > max_values:
         return _statistics(array, dtype)
-    return Value(array.shape, dtype, data=_shortest(array))
+    return Value(array.shape, dtype, data=array.tolist())
 
 
 def shrink(value: Value | None, max_values: int | None) -> Value | None:
@@ -106,10 +107,11 @@ def shrink(value: Value | None, max_values: int | None) -> Value | None:
     return value.summary()
 
 
-def _shortest(array: np.ndarray) -> Any:
-    """Nested lists of the shortest decimals that are still this array: 0.1, not 0.10000000149."""
-    if array.dtype.kind != "f" or array.dtype == np.float64:
-        return array.tolist()
+def shortest(value: Value) -> Any:
+    """The data in the shortest decimals that are still this array: 0.1, not 0.10000000149."""
+    if value.dtype not in ("float16", "float32"):
+        return value.data
+    array = value.array()
     flat = [float(str(x)) for x in array.ravel()]
     return np.array(flat, dtype=np.float64).reshape(array.shape).tolist()
 
