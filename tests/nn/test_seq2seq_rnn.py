@@ -168,6 +168,9 @@ def test_errors() -> None:
         translator(pad=0)(tt.tensor([[1, 2], [0, 0]]), tt.tensor(TGT[:2]))
 
 
+STEPS = 350
+
+
 @pytest.mark.slow
 def test_attention_helps_with_long_sentences() -> None:
     """Copy 12 tokens: with attention it is learned, through one vector hardly in the same time."""
@@ -177,19 +180,21 @@ def test_attention_helps_with_long_sentences() -> None:
         rng = np.random.default_rng(0)
         model = nn.Seq2SeqRNN(10, 10, 16, 32, attention=attention)
         optimizer = tt.optim.Adam(model.parameters(), lr=1e-2)
+        scheduler = tt.optim.lr_scheduler.CosineAnnealingLR(optimizer, STEPS)
 
         def batch(size: int, rng=rng) -> tuple[tt.Tensor, tt.Tensor]:
             src = rng.integers(1, 10, (size, 12))
             start = np.zeros((size, 1), dtype=np.int64)
             return tt.tensor(src), tt.tensor(np.concatenate([start, src[:, :-1]], 1))
 
-        for _ in range(200):
+        for _ in range(STEPS):
             src, tgt = batch(32)
             optimizer.zero_grad()
             loss = nn.functional.cross_entropy(model(src, tgt).flatten(0, 1), src.flatten())
             loss.backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
+            scheduler.step()
         src, tgt = batch(256)
         with tt.no_grad():
             accuracy[attention] = float((model(src, tgt).argmax(-1) == src).float().mean())

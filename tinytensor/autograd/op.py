@@ -40,6 +40,7 @@ The file goes on as an op's life does: it is called (`apply`), saves values, and
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -221,7 +222,7 @@ class Op(Node):
 
         The place is that among the arguments of forward, -1 for "out" and attributes.
         """
-        code = cls.forward.__code__
+        code = inspect.unwrap(cls.forward).__code__
         arguments = code.co_varnames[1 : code.co_argcount]
         saves = (cls.saves,) if isinstance(cls.saves, str) else cls.saves
         for name in saves:
@@ -289,15 +290,26 @@ class Op(Node):
     def keep(self, helper: Callable, *args: Any) -> Any:
         """In forward: helper(*args) on raw arrays, remembered for backward."""
         value = helper(*args)
+        self.remember(helper, value)
+        return value
+
+    def remember(self, helper: Callable, value: Any) -> None:
+        """As `keep`, where a kernel has worked out the value by itself."""
         if self._tracked:
             if self._kept is None:
                 self._kept = {}
             self._kept[helper] = value
-        return value
 
     def recall(self, helper: Callable, *args: Any) -> Any:
-        """In backward: what `keep` remembered; derived again, as tensors, in grad mode."""
-        return helper(*args) if state.mode.grad else self._kept[helper]
+        """In backward: what was kept; derived again, as tensors, in grad mode, or if it was not."""
+        if self._kept is None or state.mode.grad:
+            return helper(*args)
+        value = self._kept.get(helper)
+        return helper(*args) if value is None else value
+
+    def kept(self, helper: Callable) -> Any:
+        """In a kernel's backward: what was kept, or None."""
+        return None if self._kept is None else self._kept.get(helper)
 
     def fill_missing(self, grads: list) -> list:
         """Zeros for the outputs of a multi-output op that got no gradient."""

@@ -13,6 +13,7 @@ from ..autograd.inplace import write
 from ..autograd.op import Op
 from ..backend import Array, xp
 from ..errors import ShapeError
+from ..kernels.route import accelerated
 from .clamp import where
 from .dims import existing_dim
 from .erf import erf
@@ -47,6 +48,7 @@ def normal_cdf(x: Any) -> Any:
     return erf(x * SQRT_HALF) * 0.5 + 0.5
 
 
+@accelerated("activation")
 class Gelu(Op):
     """y = x·Φ(x);  dx = g·(Φ(x) + x·φ(x)), φ(x) = exp(−x²/2)/√(2π)"""
 
@@ -66,6 +68,7 @@ def gelu_tanh(x: Any) -> Any:
     return tanh(x * (x * x * TANH_CUBIC + TANH_SCALE))
 
 
+@accelerated("activation")
 class GeluTanh(Op):
     """y = ½·x·(1 + t), t = tanh u, u = √(2/π)·(x + 0.044715·x³);
     dx = g·½·(1 + t + x·(1 − t²)·du/dx)
@@ -84,6 +87,7 @@ class GeluTanh(Op):
         return g * ((x * (1 - t * t) * inner + t) * 0.5 + 0.5)
 
 
+@accelerated("activation")
 class Silu(Op):
     """y = x·s, s = σ(x);  dx = g·s·(1 + x·(1 − s))"""
 

@@ -11,6 +11,7 @@ from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..errors import ShapeError
+from ..kernels.route import accelerated
 from .broadcast import expands_to
 from .dropout import check_probability, random_mask, scale_of_kept
 
@@ -22,17 +23,20 @@ class AttentionWeights(Op):
     """A = softmax S, S = Q·Kᵀ·scale + bias, each row over the keys;
     dS = A·(g − Σ g·A),  dQ = dS·K·scale,  dK = dSᵀ·Q·scale,  dbias = dS
 
-    A row of nothing but −inf gives zeros.
+    A row of nothing but −inf gives zeros. causal: query i sees the keys 0 … i only.
     """
 
     saves = ("query", "key", "out")
 
-    def forward(self, query: Array, key: Array, bias: Array | None, scale: float) -> Array:
+    def forward(self, query: Array, key: Array, bias: Array | None, scale: float,
+                causal: bool) -> Array:  # fmt: skip
         self.scale = scale
         library = xp(query)
         a = (query * scale) @ key.swapaxes(-1, -2)  # (…, L, E)·(…, E, S) → (…, L, S)
         if bias is not None:
             a += bias
+        if causal:
+            a += _causal_bias(a.shape[-2], a.shape[-1], query)
         if not a.size:
             return a
         top = a.max(axis=-1, keepdims=True)
@@ -57,30 +61,37 @@ def gradients_of_scores(op: Op, g: Any, a: Any, query: Any, key: Any, scale: flo
     return dq, dk, ds
 
 
-def weights_of(query: Any, key: Any, bias: Any, scale: float) -> Any:
+def _causal_bias(queries: int, keys: int, like: Array) -> Array:
+    """0 where a query may attend, −inf at the keys that come after it, (queries, keys)."""
+    library = xp(like)
+    return _as_bias(library.arange(keys) <= library.arange(queries)[:, None], like)
+
+
+def weights_of(query: Any, key: Any, bias: Any, scale: float, causal: bool) -> Any:
     """The attention weights of arrays, or of tensors as a step of the graph."""
-    return AttentionWeights.apply(query, key, bias, scale)
+    return AttentionWeights.apply(query, key, bias, scale, causal)
 
 
+@accelerated("attention")
 class Attention(Op):
     """y = A·V, A = softmax(Q·Kᵀ·scale + bias);  dV = Aᵀ·g, dA = g·Vᵀ, and on as in AttentionWeights
 
     With dropout, A·D in place of A, where D holds 0 or 1 / (1 − p) for each weight. Only A is kept;
-    scores and dropped weights are not.
+    scores and dropped weights are not. (The kernel keeps not even A.)
     """
 
     name_ = "scaled_dot_product_attention"
-    saves = ("query", "key", "value", "bias", "drop")
+    saves = ("query", "key", "value", "bias", "drop", "out")
 
     def forward(self, query: Array, key: Array, bias: Array | None, value: Array,
-                drop: Array | None, scale: float) -> Array:  # fmt: skip
-        self.scale = scale
-        a = self.keep(weights_of, query, key, bias, scale)
+                drop: Array | None, scale: float, causal: bool) -> Array:  # fmt: skip
+        self.scale, self.causal = scale, causal
+        a = self.keep(weights_of, query, key, bias, scale, causal)
         return (a if drop is None else a * drop) @ value
 
     def backward(self, g: Any) -> Any:
-        query, key, value, bias, drop = self.saved
-        a = self.recall(weights_of, query, key, bias, self.scale)
+        query, key, value, bias, drop, _ = self.saved
+        a = self.recall(weights_of, query, key, bias, self.scale, self.causal)
         dv = None
         if self.needs(3):
             dv = (a if drop is None else a * drop).swapaxes(-1, -2) @ g
@@ -176,17 +187,13 @@ def _scores_shape(name: str, query: Any, key: Any, value: Any) -> tuple:
 
 def _bias(name: str, attn_mask: Any, is_causal: bool, shape: tuple, like: Array) -> Any:
     """What is added to scores of `shape`: None, an array of 0 and −inf, or the additive mask."""
-    if is_causal:
-        if attn_mask is not None:
-            raise RuntimeError(
-                f"{name}: got both attn_mask and is_causal=True; make the mask causal yourself, "
-                "with tril, and leave is_causal out"
-            )
-        queries, keys = shape[-2:]
-        library = xp(like)
-        return _as_bias(library.arange(keys) <= library.arange(queries)[:, None], like)
     if attn_mask is None:
         return None
+    if is_causal:
+        raise RuntimeError(
+            f"{name}: got both attn_mask and is_causal=True; make the mask causal yourself, "
+            "with tril, and leave is_causal out"
+        )
     mask = unwrap(attn_mask)
     if mask.dtype.kind != "b" and mask.dtype != like.dtype:
         raise RuntimeError(
@@ -264,7 +271,7 @@ def scaled_dot_product_attention(
         array = unwrap(query)
         drop = random_mask(array, shape, dropout_p).astype(array.dtype)
         drop *= scale_of_kept(dropout_p)
-    y = Attention.apply(query, key, bias, value, drop, scale)
+    y = Attention.apply(query, key, bias, value, drop, scale, is_causal)
     return _join_heads(y) if enable_gqa else y
 
 
@@ -284,7 +291,7 @@ def attention_weights(
     query, key, _, bias, scale, _ = _prepare(
         "attention_weights", query, key, None, attn_mask, is_causal, scale, enable_gqa
     )
-    a = AttentionWeights.apply(query, key, bias, scale)
+    a = AttentionWeights.apply(query, key, bias, scale, is_causal)
     return _join_heads(a) if enable_gqa else a
 
 

@@ -9,6 +9,7 @@ from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap
 from ..backend import Array, xp
 from ..errors import ShapeError
+from ..kernels.route import accelerated
 from .index import Unindex
 from .parse_index import outside
 from .pointwise import exp
@@ -27,6 +28,7 @@ def log_normalizer(x: Any) -> Any:
     return logsumexp(x, 1, keepdim=True)
 
 
+@accelerated("cross_entropy", threshold=4096)
 class CrossEntropy(Op):
     """y = Σ l / count (or each l), l = pull·(z − x[t]) + spread·Σ w·(z − x), z = log Σ exp x;
     dx = g/count·((pull + spread·Σ w)·softmax x − spread·w − pull·onehot t)

@@ -10,6 +10,7 @@ from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..errors import ShapeError
+from ..kernels.route import accelerated
 from .accumulate import add_rows
 from .parse_index import outside
 
@@ -39,6 +40,7 @@ class Embedding(Op):
         return AddRows.apply(g, index, self.rows)
 
 
+@accelerated("embedding")
 class AddRows(Op):
     """y[i] = Σ x over the places where index is i;  dx = g[index]
 

@@ -8,6 +8,7 @@ from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array
 from ..errors import ShapeError
+from ..kernels.route import accelerated
 from .arithmetic import add
 from .broadcast import expands_to
 from .einsum import einsum
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
+@accelerated("linear")
 class Linear(Op):
     """y = x·Wᵀ + b;  dx = g·W, dW = gᵀ·x, db = Σ g
 

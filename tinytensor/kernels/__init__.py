@@ -1,0 +1,20 @@
+"""Faster versions of ops, for large float32 arrays on a CPU, compiled by Numba.
+
+The ops in `tinytensor/ops` explain themselves, run anywhere, and are what runs below a size at
+which a kernel pays. Those marked `@accelerated("linear")` have a second version in
+`kernels/linear.py`: functions named after the op, `linear_forward(op, …)` and `linear_backward(op,
+g)`, which take and return what the op's own methods do. Nothing else knows about kernels.
+
+    route.py        the mark, and which version runs
+    compile.py      Numba's settings, and the line that tells of a compilation
+    pool.py         one thread pool: how many threads, and BLAS held to one inside them
+    blas.py         matrix products inside a kernel
+    vector_math.py  exp and its kin, in a form that vectorises
+
+    TINYTENSOR_KERNELS=numpy, or tinytensor.set_kernels("numpy")    turns them off
+"""
+
+from .route import accelerated, get_kernels, set_kernels
+from .threads import get_num_threads, set_num_threads
+
+__all__ = ["accelerated", "get_kernels", "get_num_threads", "set_kernels", "set_num_threads"]

@@ -1,0 +1,108 @@
+"""Activations, one pass over memory in each direction; equations as in ops/activation.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import prange
+
+from ..ops.activation import ONE_OVER_SQRT_2_PI, SQRT_HALF, TANH_CUBIC, TANH_SCALE
+from .compile import parallel
+from .layout import flat
+from .vector_math import erf, exp, f32, sigmoid
+
+HALF_ROOT, DENSITY = f32(SQRT_HALF), f32(ONE_OVER_SQRT_2_PI)
+# ½·(1 + tanh u) = σ(2u), which keeps its digits where tanh nears −1
+LINEAR, CUBIC = f32(2 * TANH_SCALE), f32(2 * TANH_CUBIC)
+
+
+@parallel
+def gelu(x, y):
+    """y = x·Φ(x)"""
+    for i in prange(x.size):
+        y[i] = x[i] * (f32(0.5) * erf(x[i] * HALF_ROOT) + f32(0.5))
+
+
+@parallel
+def gelu_gradient(x, g, dx):
+    """dx = g·(Φ(x) + x·φ(x))"""
+    for i in prange(x.size):
+        v = x[i]
+        below = f32(0.5) * erf(v * HALF_ROOT) + f32(0.5)
+        dx[i] = g[i] * (below + v * DENSITY * exp(f32(-0.5) * v * v))
+
+
+@parallel
+def gelu_tanh(x, y):
+    """y = x·σ(2u), u = √(2/π)·(x + 0.044715·x³)"""
+    for i in prange(x.size):
+        v = x[i]
+        y[i] = v * sigmoid(v * (LINEAR + CUBIC * v * v))
+
+
+@parallel
+def gelu_tanh_gradient(x, g, dx):
+    """dx = g·(s + x·s·(1 − s)·d(2u)/dx), s = σ(2u)"""
+    for i in prange(x.size):
+        v = x[i]
+        s = sigmoid(v * (LINEAR + CUBIC * v * v))
+        dx[i] = g[i] * (s + v * s * (f32(1.0) - s) * (LINEAR + f32(3.0) * CUBIC * v * v))
+
+
+@parallel
+def silu(x, y):
+    """y = x·σ(x)"""
+    for i in prange(x.size):
+        y[i] = x[i] * sigmoid(x[i])
+
+
+@parallel
+def silu_gradient(x, g, dx):
+    """dx = g·s·(1 + x·(1 − s)), s = σ(x)"""
+    for i in prange(x.size):
+        s = sigmoid(x[i])
+        dx[i] = g[i] * s * (f32(1.0) + x[i] * (f32(1.0) - s))
+
+
+@parallel
+def relu(x, y):
+    """y = max(x, 0); NaN stays NaN."""
+    for i in prange(x.size):
+        y[i] = f32(0.0) if x[i] < f32(0.0) else x[i]
+
+
+@parallel
+def relu_gradient(y, g, dx):
+    """dx = g where y is above 0 (or NaN), else 0"""
+    for i in prange(y.size):
+        dx[i] = f32(0.0) if y[i] <= f32(0.0) else g[i]
+
+
+def _forward(kernel: Any) -> Any:
+    """The op's forward: the kernel on all elements of x."""
+
+    def forward(op: Any, x: Any) -> Any:
+        y = np.empty(x.shape, dtype=x.dtype)
+        kernel(flat(x), y.reshape(-1))
+        return y
+
+    return forward
+
+
+def _backward(kernel: Any) -> Any:
+    """The op's backward: the kernel on all elements of what was saved, and of g."""
+
+    def backward(op: Any, g: Any) -> Any:
+        (saved,) = op.saved
+        dx = np.empty(g.shape, dtype=g.dtype)
+        kernel(flat(saved), flat(g), dx.reshape(-1))
+        return dx
+
+    return backward
+
+
+gelu_forward, gelu_backward = _forward(gelu), _backward(gelu_gradient)
+gelu_tanh_forward, gelu_tanh_backward = _forward(gelu_tanh), _backward(gelu_tanh_gradient)
+silu_forward, silu_backward = _forward(silu), _backward(silu_gradient)
+relu_forward, relu_backward = _forward(relu), _backward(relu_gradient)

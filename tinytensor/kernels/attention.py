@@ -1,0 +1,224 @@
+"""Attention in tiles, so that memory grows with the sequence and not with its square.
+
+Forward runs over the keys block by block with a softmax that corrects itself (Milakov and
+Gimelshein 2018; Dao et al. 2022): m is the largest score so far and l the sum of exp(s − m), and
+when m grows, what has been summed shrinks by exp(m_before − m). What is kept for backward is one
+number for each query, log Σ exp s, from which each tile's weights A = exp(s − log Σ exp s) are made
+again.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import prange, types
+
+from .blas import gemm
+from .compile import parallel_for, part
+from .vector_math import exp, f32
+
+QUERIES, KEYS = 64, 128  # the size of a tile of scores: 32 KB
+
+_matrices = types.Array(types.float32, 4, "A", readonly=True)  # (N, H, length, width)
+_result = types.Array(types.float32, 4, "A")
+_numbers = types.Array(types.float32, 3, "C")  # (N, H, length)
+_NONE = np.empty((0, 0, 0, 0), dtype=np.float32)  # stands for no bias, or no dropout
+
+
+@part
+def scores(q, k, scale, bias, n, h, first_query, first_key, causal, s):
+    """s ← q·kᵀ·scale + bias for one tile; −inf where the key comes after the query.
+
+    The tile starts at (first_query, first_key) of head h in sample n. bias may be empty.
+    """
+    gemm(q, False, k, True, s, scale, 0.0)
+    if bias.size:
+        for i in range(s.shape[0]):
+            for j in range(s.shape[1]):
+                s[i, j] += bias[n, h, first_query + i, first_key + j]
+    if causal and first_key + s.shape[1] > first_query + 1:
+        for i in range(s.shape[0]):
+            for j in range(max(0, first_query + i + 1 - first_key), s.shape[1]):
+                s[i, j] = f32(-np.inf)
+
+
+@part
+def soften(s, top, total, y):
+    """s ← exp(s − top), row by row; when top grows, total and y shrink to match."""
+    for i in range(s.shape[0]):
+        highest = top[i]
+        for j in range(s.shape[1]):
+            highest = max(highest, s[i, j])
+        # A row that may not attend to anything yet: exp(−inf − 0) = 0, not NaN.
+        base = f32(0.0) if highest == f32(-np.inf) else highest
+        shrink = exp(top[i] - base)
+        row_total = f32(0.0)
+        for j in range(s.shape[1]):
+            p = exp(s[i, j] - base)
+            s[i, j] = p
+            row_total += p
+        total[i] = total[i] * shrink + row_total
+        top[i] = highest
+        if shrink != f32(1.0):
+            for j in range(y.shape[1]):
+                y[i, j] *= shrink
+
+
+@parallel_for(
+    _matrices, _matrices, _matrices, _matrices, _matrices, types.float32, types.boolean, _result,
+    _numbers,
+)  # fmt: skip
+def attention(query, key, value, bias, drop, scale, causal, y, normalizer):
+    """y = softmax(Q·Kᵀ·scale + bias)·V; normalizer = log Σ exp of each row of scores.
+
+    A row that may attend to nothing gives zeros; its normalizer is +inf, so that A is 0 there.
+    """
+    heads, length, keys = query.shape[1], query.shape[2], key.shape[2]
+    blocks = (length + QUERIES - 1) // QUERIES
+    for task in prange(query.shape[0] * heads * blocks):
+        n, h, first = task // blocks // heads, task // blocks % heads, task % blocks * QUERIES
+        last = min(first + QUERIES, length)
+        q, out = query[n, h, first:last], y[n, h, first:last]
+        out[:] = f32(0.0)
+        top = np.full(last - first, f32(-np.inf))
+        total = np.zeros(last - first, dtype=np.float32)
+        tile = np.empty((last - first) * KEYS, dtype=np.float32)
+        for start in range(0, min(keys, last) if causal else keys, KEYS):
+            stop = min(start + KEYS, keys)
+            if causal:
+                stop = min(stop, last)
+            s = tile[: (last - first) * (stop - start)].reshape(last - first, stop - start)
+            scores(q, key[n, h, start:stop], scale, bias, n, h, first, start, causal, s)
+            soften(s, top, total, out)
+            if drop.size:
+                for i in range(s.shape[0]):
+                    for j in range(s.shape[1]):
+                        s[i, j] *= drop[n, h, first + i, start + j]
+            gemm(s, False, value[n, h, start:stop], False, out, 1.0, 1.0)
+        for i in range(last - first):
+            normalizer[n, h, first + i] = top[i] + math.log(total[i])
+            if total[i] == f32(0.0):
+                total[i] = f32(1.0)
+                normalizer[n, h, first + i] = f32(np.inf)
+            for j in range(out.shape[1]):
+                out[i, j] /= total[i]
+
+
+@parallel_for(
+    _matrices, _matrices, _matrices, _matrices, _matrices, types.float32, types.boolean, _matrices,
+    _numbers, _matrices, _result, _result, _result,
+)  # fmt: skip
+def attention_gradient(
+    query, key, value, bias, drop, scale, causal, y, normalizer, g, dq, dk, dv
+):  # fmt: skip
+    """dV = Aᵀ·g,  dA = g·Vᵀ,  dS = A·(dA − Σ g·y),  dQ = dS·K·scale,  dK = dSᵀ·Q·scale
+
+    Σ dA·A over the keys equals Σ g·y over the width, which needs no weights.
+    """
+    heads, length, keys = query.shape[1], query.shape[2], key.shape[2]
+    for head in prange(query.shape[0] * heads):
+        n, h = head // heads, head % heads
+        delta = np.empty(length, dtype=np.float32)
+        for i in range(length):
+            total = f32(0.0)
+            for j in range(g.shape[3]):
+                total += g[n, h, i, j] * y[n, h, i, j]
+            delta[i] = total
+        dq[n, h] = f32(0.0)
+        dk[n, h] = f32(0.0)
+        dv[n, h] = f32(0.0)
+        tiles = np.empty((2, QUERIES * KEYS), dtype=np.float32)
+        for start in range(0, keys, KEYS):
+            stop = min(start + KEYS, keys)
+            k, v = key[n, h, start:stop], value[n, h, start:stop]
+            for first in range(start // QUERIES * QUERIES if causal else 0, length, QUERIES):
+                last = min(first + QUERIES, length)
+                size = (last - first) * (stop - start)
+                q, g_rows = query[n, h, first:last], g[n, h, first:last]
+                a = tiles[0, :size].reshape(last - first, stop - start)
+                da = tiles[1, :size].reshape(last - first, stop - start)
+                scores(q, k, scale, bias, n, h, first, start, causal, a)
+                gemm(g_rows, False, v, True, da, 1.0, 0.0)
+                weights_and_gradient(a, da, drop, n, h, first, start, normalizer[n, h], delta)
+                gemm(da, False, k, False, dq[n, h, first:last], scale, 1.0)
+                gemm(da, True, q, False, dk[n, h, start:stop], scale, 1.0)
+                gemm(a, True, g_rows, False, dv[n, h, start:stop], 1.0, 1.0)
+
+
+@part
+def weights_and_gradient(s, da, drop, n, h, first, start, normalizer, delta):
+    """s ← A (with dropout, A·D) and da ← dS, for one tile of scores s and of g·Vᵀ."""
+    for i in range(s.shape[0]):
+        z, along = normalizer[first + i], delta[first + i]
+        if drop.size:
+            for j in range(s.shape[1]):
+                a, kept = exp(s[i, j] - z), drop[n, h, first + i, start + j]
+                s[i, j] = a * kept
+                da[i, j] = a * (da[i, j] * kept - along)
+        else:
+            for j in range(s.shape[1]):
+                a = exp(s[i, j] - z)
+                s[i, j] = a
+                da[i, j] = a * (da[i, j] - along)
+
+
+def score_normalizer(op: Any) -> None:
+    """Under this name the op keeps log Σ exp of each row of scores, (N, H, L)."""
+
+
+def _as_heads(x: Any) -> Any:
+    """(…, L, E) → (N, H, L, E) with contiguous rows; N and H are 1 where there are none."""
+    x = x.reshape((1,) * (4 - x.ndim) + x.shape)
+    return x if x.strides[3] == x.itemsize else np.ascontiguousarray(x)
+
+
+def _expanded(x: Any, shape: tuple) -> Any:
+    """A bias or dropout mask for each score: a view of `shape`, or nothing."""
+    return _NONE if x is None else np.broadcast_to(x, shape).reshape(shape)
+
+
+def _empty_heads(shape: tuple) -> Any:
+    """An empty (N, H, L, E) that lies in memory as (N, L, H, E): heads are joined next."""
+    n, h, length, width = shape
+    return np.empty((n, length, h, width), dtype=np.float32).swapaxes(1, 2)
+
+
+def _fits(query: Any, key: Any, value: Any) -> bool:
+    """Whether these are (…, L, E) with the same batch and heads, and none is empty."""
+    same = query.shape[:-2] == key.shape[:-2] == value.shape[:-2]
+    return same and query.ndim <= 4 and bool(query.size and key.size and value.size)
+
+
+def scaled_dot_product_attention_forward(
+    op: Any, query: Any, key: Any, bias: Any, value: Any, drop: Any, scale: float, causal: bool
+) -> Any:
+    if not _fits(query, key, value):
+        return NotImplemented
+    op.scale, op.causal = scale, causal
+    shape = query.shape[:-1] + value.shape[-1:]
+    query, key, value = _as_heads(query), _as_heads(key), _as_heads(value)
+    scores_shape = (*query.shape[:3], key.shape[2])
+    bias, drop = _expanded(bias, scores_shape), _expanded(drop, scores_shape)
+    y = _empty_heads((*query.shape[:3], value.shape[3]))
+    normalizer = np.empty(query.shape[:3], dtype=query.dtype)
+    attention(query, key, value, bias, drop, f32(scale), causal, y, normalizer)
+    op.remember(score_normalizer, normalizer)
+    return y.reshape(shape)
+
+
+def scaled_dot_product_attention_backward(op: Any, g: Any) -> Any:
+    query, key, value, bias, drop, y = op.saved
+    normalizer = op.kept(score_normalizer)
+    if normalizer is None or op.needs(2):
+        return NotImplemented
+    shapes = query.shape, key.shape, value.shape
+    query, key, value, y, g = map(_as_heads, (query, key, value, y, g))
+    scores_shape = (*query.shape[:3], key.shape[2])
+    bias, drop = _expanded(bias, scores_shape), _expanded(drop, scores_shape)
+    dq, dk, dv = (_empty_heads(x.shape) for x in (query, key, value))
+    attention_gradient(
+        query, key, value, bias, drop, f32(op.scale), op.causal, y, normalizer, g, dq, dk, dv
+    )  # fmt: skip
+    return dq.reshape(shapes[0]), dk.reshape(shapes[1]), None, dv.reshape(shapes[2])

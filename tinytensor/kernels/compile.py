@@ -1,0 +1,66 @@
+"""How kernels are compiled: on first use, once, and kept on disk."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from numba.core import event
+
+# Sums may be reordered, so that they vectorise, and a·b + c may be one instruction; but NaN and
+# infinity stay what they are. For one number of threads the result is the same, run to run.
+_RULES = {"contract", "reassoc", "nsz", "arcp"}
+_OPTIONS: dict[str, Any] = {
+    "cache": True, "nogil": True, "fastmath": _RULES, "error_model": "numpy"
+}  # fmt: skip
+
+
+def part(function: Callable) -> Any:
+    """Compile a function that kernels call."""
+    return numba.njit(**_OPTIONS)(function)
+
+
+def parallel(function: Callable) -> Any:
+    """Compile a kernel whose `prange` loops are shared among the threads of the pool.
+
+    It is compiled for the types and memory layouts that it is first called with.
+    """
+    return numba.njit(parallel=True, **_OPTIONS)(function)
+
+
+def parallel_for(*types: Any) -> Callable:
+    """As `parallel`, for these types of arguments, whatever the layout of the arrays at hand."""
+
+    def compile(function: Callable) -> Any:
+        kernel = parallel(function)
+
+        @functools.wraps(function)
+        def run(*args: Any) -> Any:
+            if not kernel.signatures:
+                kernel.compile(types)
+                kernel.disable_compile()
+            return kernel(*args)
+
+        return run
+
+    return compile
+
+
+class _Notice(event.Listener):
+    """Says that a kernel is being compiled: it takes a second or two, once."""
+
+    def on_start(self, event: Any) -> None:
+        kernel = event.data["dispatcher"]
+        ours = kernel.py_func.__module__.startswith(__package__)
+        if ours and kernel.targetoptions.get("parallel"):
+            name = kernel.py_func.__name__
+            print(f"tinytensor: compiling the kernel {name}, once", file=sys.stderr, flush=True)
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+event.register("numba:compile", _Notice())

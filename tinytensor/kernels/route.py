@@ -1,0 +1,147 @@
+"""Which version of an op runs: its own, which explains it, or the faster one of a kernel."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import numpy as np
+
+ndarray = np.ndarray
+FLOAT32 = np.dtype(np.float32)
+CHOICES = ("auto", "numba", "numpy")
+
+OpClass = TypeVar("OpClass", bound=type)
+
+
+class Choice:
+    """The setting, for the whole process."""
+
+    name = "auto"  # numba if it is installed
+    on: bool | None = None  # whether kernels run; None: find out at the first chance
+    smallest: int | None = None  # in place of every op's own threshold, in tests
+
+
+choice = Choice()
+
+
+def set_kernels(name: str) -> None:
+    """Choose the versions that large ops run in.
+
+    "numpy": the ops' own. "numba": compiled kernels. "auto", the default: numba if it is installed.
+    """
+    if name not in CHOICES:
+        raise ValueError(f"set_kernels: got {name!r}, expected one of {', '.join(CHOICES)}")
+    if name == "numba" and not _installed():
+        raise ImportError(
+            "set_kernels: Numba, SciPy and threadpoolctl are needed for 'numba'; "
+            "run `pip install tinytensor[fast]`"
+        )
+    choice.name, choice.on = name, None
+
+
+def get_kernels() -> str:
+    """What runs: "numba" or "numpy"."""
+    return "numba" if kernels_on() else "numpy"
+
+
+def kernels_on() -> bool:
+    """Whether kernels run."""
+    if choice.on is None:
+        choice.on = choice.name != "numpy" and _installed()
+    return choice.on
+
+
+def _installed() -> bool:
+    packages = "numba", "scipy", "threadpoolctl"
+    return all(importlib.util.find_spec(name) is not None for name in packages)
+
+
+def _from_environment() -> None:
+    name = os.environ.get("TINYTENSOR_KERNELS")
+    if name in CHOICES:
+        choice.name = name
+    elif name:
+        raise ValueError(
+            f"TINYTENSOR_KERNELS is {name!r}, expected one of {', '.join(CHOICES)}; unset it for "
+            "numba if that is installed"
+        )
+
+
+_from_environment()
+
+
+@contextmanager
+def kernels_for_all_sizes(smallest: int = 1) -> Iterator[None]:
+    """Let kernels run from this number of elements on, however little they gain: for tests."""
+    before = choice.smallest
+    choice.smallest = smallest
+    try:
+        yield
+    finally:
+        choice.smallest = before
+
+
+def worth_it(array: Any, threshold: int) -> bool:
+    """Whether a kernel is there for this array: float32, on a CPU, and large enough to gain."""
+    if type(array) is not ndarray or array.dtype is not FLOAT32:
+        return False
+    smallest = threshold if choice.smallest is None else choice.smallest
+    return array.size >= smallest and kernels_on()
+
+
+def accelerated(module: str, threshold: int = 8192) -> Callable[[OpClass], OpClass]:
+    """Mark an op that has a faster version in `tinytensor/kernels/<module>.py`.
+
+    threshold: how many elements the first argument, and g, must have for it to pay. A kernel that
+    cannot take the arguments at hand returns NotImplemented, and the op's own version runs.
+    """
+
+    def mark(op: Any) -> Any:
+        for direction in ("forward", "backward"):
+            own = op.__dict__.get(direction)
+            if own is not None:
+                setattr(op, direction, _routed(own, module, f"{op.name_}_{direction}", threshold))
+        return op
+
+    return mark
+
+
+def _routed(own: Callable, module: str, name: str, threshold: int) -> Callable:
+    """The method that runs the kernel where it pays, and `own` elsewhere."""
+    fast: Any = None  # found at the first use, as importing Numba takes a while
+
+    def method(self: Any, x: Any, *args: Any) -> Any:
+        nonlocal fast
+        if worth_it(x, threshold):
+            if fast is None:
+                fast = load(module, name)
+            out = fast(self, x, *args)
+            if out is not NotImplemented:
+                return out
+        return own(self, x, *args)
+
+    method.__wrapped__ = own  # type: ignore[attr-defined]
+    method.__doc__ = own.__doc__
+    method.__qualname__ = own.__qualname__
+    return method
+
+
+@functools.cache
+def load(module: str, name: str) -> Callable:
+    """A function of a kernel's module, run within the thread pool; imports Numba the first time."""
+    from .pool import within_pool
+
+    found = importlib.import_module(f"tinytensor.kernels.{module}")
+    function = getattr(found, name, None)
+    return _not_there if function is None else within_pool(function)
+
+
+def _not_there(*args: Any) -> Any:
+    """Stands for the direction that a kernel leaves to the op itself."""
+    return NotImplemented

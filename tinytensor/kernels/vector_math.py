@@ -1,0 +1,73 @@
+"""exp and its kin for float32, of additions, products and selections only, so that loops vectorise.
+
+Numba calls the C library for exp, one number at a time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..ops.erf import E, F
+from .compile import part
+
+f32 = np.float32
+
+LOG2_E = f32(1.4426950408889634)
+# ln 2 in two parts: n times the first is exact
+LN_2_HIGH = f32(0.693359375)
+LN_2_LOW = f32(-2.12194440e-4)
+
+LOWEST = f32(-87.0)  # e to this is nearly the least normal number
+HIGHEST = f32(88.72283)  # e to this is the largest
+
+ERF_E0, ERF_E1, ERF_E2, ERF_E3, ERF_E4, ERF_E5 = map(f32, E)
+ERF_F0, ERF_F1, ERF_F2, ERF_F3, ERF_F4, ERF_F5 = map(f32, F)
+
+
+@part
+def exp(x):
+    """eˣ = 2ⁿ·eʳ, n = round(x / ln 2), r = x − n·ln 2; to 3e-7, and 0 below e⁻⁸⁷."""
+    n = np.floor(x * LOG2_E + f32(0.5))
+    n = f32(-126.0) if n < f32(-126.0) else n
+    n = f32(127.0) if n > f32(127.0) else n
+    r = x - n * LN_2_HIGH - n * LN_2_LOW
+    # e^r on |r| ≤ ln 2 / 2: the minimax polynomial of Cephes' expf
+    p = f32(1.9875691500e-4)
+    p = p * r + f32(1.3981999507e-3)
+    p = p * r + f32(8.3334519073e-3)
+    p = p * r + f32(4.1665795894e-2)
+    p = p * r + f32(1.6666665459e-1)
+    p = p * r + f32(5.0000001201e-1)
+    p = p * r * r + r + f32(1.0)
+    # 2ⁿ: its exponent, n + 127, stands in the bits from 23 on
+    power = np.int32((np.int32(n) + np.int32(127)) << np.int32(23)).view(np.float32)
+    y = p * power
+    y = f32(0.0) if x < LOWEST else y
+    return f32(np.inf) if x > HIGHEST else y
+
+
+@part
+def sigmoid(x):
+    """1 / (1 + e⁻ˣ)"""
+    return f32(1.0) / (f32(1.0) + exp(-x))
+
+
+@part
+def tanh(x):
+    """1 − 2 / (e²ˣ + 1); near 0, where digits would cancel, x − x³/3 + 2x⁵/15 − 17x⁷/315"""
+    square = x * x
+    series = f32(2 / 15) - square * f32(17 / 315)
+    series = x + x * square * (series * square - f32(1 / 3))
+    far = f32(1.0) - f32(2.0) / (exp(x + x) + f32(1.0))
+    return series if square < f32(0.04) else far
+
+
+@part
+def erf(x):
+    """The error function: x·E(x²) / F(x²) on |x| ≤ 3.93, ±1 beyond; see ops/erf.py."""
+    x = f32(3.93) if x > f32(3.93) else x
+    x = f32(-3.93) if x < f32(-3.93) else x
+    s = x * x
+    top = ((((ERF_E0 * s + ERF_E1) * s + ERF_E2) * s + ERF_E3) * s + ERF_E4) * s + ERF_E5
+    bottom = ((((ERF_F0 * s + ERF_F1) * s + ERF_F2) * s + ERF_F3) * s + ERF_F4) * s + ERF_F5
+    return x * top / bottom
