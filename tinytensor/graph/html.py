@@ -116,6 +116,14 @@ def _plain(value: Any) -> Any:
     return value
 
 
+def frame(html: str, height: int = 640) -> str:
+    """The page inside another one, for notebooks: a frame that shares nothing with it."""
+    return (
+        f'<iframe srcdoc="{escape(html)}" sandbox="allow-scripts allow-downloads" '
+        f'style="width: 100%; height: {height}px; border: 0" loading="lazy"></iframe>'
+    )
+
+
 def write_page(path: str | os.PathLike, html: str) -> Path:
     """Write the page whole, or leave what was there."""
     return write_text(path, html)
@@ -133,4 +141,4 @@ def write_text(path: str | os.PathLike, text: str) -> Path:
     return path
 
 
-__all__ = ["asset", "page", "to_json", "write_page", "write_text"]
+__all__ = ["asset", "frame", "page", "to_json", "write_page", "write_text"]
