@@ -31,8 +31,8 @@ def loss_curve(records: Iterable[dict[str, Any]], title: str = "Loss") -> str:
     points = [point for _, curve in curves.values() for point in curve]
     if not points:
         raise ValueError("loss_curve: got no record with a loss, expected at least one")
-    x_axis = _Axis([x for x, _ in points], LEFT, WIDTH - RIGHT, logarithmic=False)
-    y_axis = _Axis([y for _, y in points], HEIGHT - BOTTOM, TOP)
+    x_axis = Axis([x for x, _ in points], LEFT, WIDTH - RIGHT, logarithmic=False)
+    y_axis = Axis([y for _, y in points], HEIGHT - BOTTOM, TOP)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" '
         f'height="{HEIGHT}" font-family="DejaVu Sans, Helvetica, Arial, sans-serif" '
@@ -63,7 +63,7 @@ def _averaged(points: Points) -> Points:
     return [(sum(x for x, _ in g) / len(g), sum(y for _, y in g) / len(g)) for g in groups]
 
 
-class _Axis:
+class Axis:
     """From values to pixels, with round values for the ticks."""
 
     def __init__(
@@ -102,7 +102,7 @@ class _Axis:
         return [i * step for i in range(first, last + 1)]
 
 
-def _grid(x_axis: _Axis, y_axis: _Axis) -> list[str]:
+def _grid(x_axis: Axis, y_axis: Axis) -> list[str]:
     """The frame, a line and a number for each tick, and the names of the axes."""
     bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
     parts = []
@@ -123,7 +123,7 @@ def _grid(x_axis: _Axis, y_axis: _Axis) -> list[str]:
     ]
 
 
-def _line(points: Points, colour: str, x_axis: _Axis, y_axis: _Axis, dots: bool) -> list[str]:
+def _line(points: Points, colour: str, x_axis: Axis, y_axis: Axis, dots: bool) -> list[str]:
     places = [f"{x_axis(x):.1f},{y_axis(y):.1f}" for x, y in points]
     style = f'fill="none" stroke="{colour}" stroke-width="1.8" stroke-linejoin="round"'
     parts = [f'<polyline points="{" ".join(places)}" {style}/>']

@@ -1,0 +1,285 @@
+"""Small pictures for the examples, as SVG: lines, bars, points, a heat map, a grid of images.
+
+Colours are those of the graph pages, told apart by colour-blind readers; lines differ by dashes
+and points by shape too. Values may be tensors, arrays or lists.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import os
+import re
+import struct
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from xml.sax.saxutils import escape
+
+import numpy as np
+
+import tinytensor as tt
+from tinytensor.graph.attention_picture import attention_svg
+from tinytensor.graph.html import write_text
+from tinytensor.graph.palette import CURVES
+from tinytensor.train.curve import Axis
+
+Path = str | os.PathLike[str]
+
+COLOURS = CURVES["light"]
+DASHES = ("none", "7 3", "2 3")  # the second six lines are dashed, the third dotted
+SHAPES = (  # of points, about 8 pixels wide around (0, 0)
+    "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z",
+    "M-3.5 -3.5h7v7h-7z",
+    "M0 -4.5L4.5 3.5H-4.5z",
+    "M0 -5L5 0L0 5L-5 0z",
+    "M0 4.5L-4.5 -3.5H4.5z",
+    "M-4 -1.3h2.7v-2.7h2.6v2.7h2.7v2.6h-2.7v2.7h-2.6v-2.7h-2.7z",
+)
+FONTS = "DejaVu Sans, Helvetica, Arial, sans-serif"
+LETTER = 7.0  # about the width of a letter, in pixels
+TOP, BOTTOM, LEFT = 44, 52, 72  # margins around a plot, in pixels
+
+
+def lines(
+    path: Path,
+    curves: Mapping[str, tuple[Any, Any]],
+    title: str,
+    x_label: str,
+    y_label: str,
+    log_y: bool = False,
+) -> None:
+    """One line for each name: (xs, ys). What is not finite, or not positive if log_y, is left out.
+
+    lines("loss.svg", {"training": (steps, losses)}, "Loss", "step", "loss", log_y=True)
+    """
+    points = {name: _points(xs, ys, log_y) for name, (xs, ys) in curves.items()}
+    everything = [point for curve in points.values() for point in curve]
+    if not everything:
+        raise ValueError(f"plots.lines: {path} has no point to draw, expected at least one")
+    legend = _legend_width(curves)
+    width, height = 640 + legend, 400
+    x_axis = Axis([x for x, _ in everything], LEFT, 610, logarithmic=False)
+    y_axis = Axis([y for _, y in everything], height - BOTTOM, TOP, logarithmic=log_y)
+    parts = _frame(x_axis, y_axis, x_label, y_label)
+    for number, (name, curve) in enumerate(points.items()):
+        ink, dash = COLOURS[number % len(COLOURS)], DASHES[number // len(COLOURS) % len(DASHES)]
+        style = f'stroke="{ink}" stroke-width="2" stroke-dasharray="{dash}"'
+        places = [f"{x_axis(x):.1f},{y_axis(y):.1f}" for x, y in curve]
+        parts.append(f'<polyline points="{" ".join(places)}" fill="none" {style}/>')
+        if len(curve) <= 20:
+            dots = (place.split(",") for place in places)
+            parts += [f'<circle cx="{x}" cy="{y}" r="3" fill="{ink}"/>' for x, y in dots]
+        if legend:
+            y = TOP + 12 + 20 * number
+            parts.append(f'<path d="M626 {y - 4}h24" {style}/>')
+            parts.append(f'<text x="656" y="{y}">{escape(name)}</text>')
+    _write(path, width, height, title, parts)
+
+
+def bars(path: Path, values: Mapping[str, float], title: str, y_label: str) -> None:
+    """One bar from zero for each name, drawn sideways so that long names can be read."""
+    left = 24 + LETTER * max(map(len, values))
+    width, height = left + 520, TOP + 34 * len(values) + BOTTOM
+    axis = Axis([0.0, *map(float, values.values())], left, width - 70, logarithmic=False)
+    parts = _grid_down(axis, height - BOTTOM, y_label)
+    for number, (name, value) in enumerate(values.items()):
+        y, (begin, end) = TOP + 34 * number + 6, sorted((axis(0.0), axis(float(value))))
+        parts += [
+            f'<text x="{left - 10:.1f}" y="{y + 15}" text-anchor="end">{escape(name)}</text>',
+            f'<rect x="{begin:.1f}" y="{y}" width="{max(end - begin, 1):.1f}" height="22" '
+            f'fill="{COLOURS[number % len(COLOURS)]}"/>',
+            f'<text x="{end + 6:.1f}" y="{y + 15}">{float(value):.4g}</text>',
+        ]
+    _write(path, width, height, title, parts)
+
+
+def scatter(
+    path: Path,
+    points: Any,
+    classes: Any,
+    title: str,
+    predict: Callable[[tt.Tensor], Any] | None = None,
+) -> None:
+    """Points (N, 2), coloured by class (N), on axes of one scale.
+
+    classes: numbers or names. predict: points (M, 2) → class numbers (M); tints the background.
+    """
+    places, names = _array(points), [str(name) for name in _array(classes)]
+    known = sorted(set(names), key=lambda name: (len(name), name))  # 2 before 10
+    size, low, high = 480, places.min(axis=0), places.max(axis=0)
+    middle, half = (low + high) / 2, 0.55 * (high - low).max() or 1.0
+    x_axis, y_axis = (
+        Axis([centre - half, centre + half], begin, end, logarithmic=False)
+        for centre, begin, end in zip(middle, (LEFT, size - BOTTOM), (LEFT + size - 96, TOP))
+    )
+    parts = _frame(x_axis, y_axis, "", "")
+    if predict is not None:
+        parts += _regions(predict, x_axis, y_axis)
+    for name, (x, y) in zip(names, places):
+        number = known.index(name)
+        parts.append(
+            f'<path transform="translate({x_axis(x):.1f} {y_axis(y):.1f})" '
+            f'd="{SHAPES[number % len(SHAPES)]}" fill="{COLOURS[number % len(COLOURS)]}" '
+            'stroke="#ffffff" stroke-width="0.7"/>'
+        )
+    legend = _legend_width(known) if len(known) <= 16 else 0.0
+    for number, name in enumerate(known if legend else []):
+        y = TOP + 12 + 20 * number
+        ink, shape = COLOURS[number % len(COLOURS)], SHAPES[number % len(SHAPES)]
+        parts.append(f'<path transform="translate({size} {y - 4})" d="{shape}" fill="{ink}"/>')
+        parts.append(f'<text x="{size + 14}" y="{y}">{escape(name)}</text>')
+    _write(path, size + 10 + legend, size, title, parts)
+
+
+def heat_map(
+    path: Path, matrix: Any, row_names: Sequence[str], column_names: Sequence[str], title: str
+) -> None:
+    """A matrix (rows, columns) as coloured cells; if it goes below zero, zero is white."""
+    picture = attention_svg(matrix, (list(row_names), list(column_names)))
+    width, height = map(float, re.findall(r"[\d.]+", picture.split('viewBox="0 0 ')[1])[:2])
+    parts = ['<g transform="translate(14 30)">', picture, "</g>"]
+    _write(path, max(width + 14, _title_width(title)), height + 30, title, parts)
+
+
+def images(
+    path: Path,
+    arrays: Sequence[Any],
+    columns: int,
+    titles: Sequence[str] | None = None,
+    title: str = "",
+) -> None:
+    """Pictures side by side, `columns` in a row.
+
+    arrays: each (H, W), (1, H, W) or (3, H, W), from 0, black, to 1, white. titles: one below each.
+    """
+    pictures = [_array(array) for array in arrays]
+    longest = max((len(text) for text in titles or []), default=0)
+    size, gap = 88, 10
+    step_x = max(size, longest * LETTER) + gap
+    step_y = size + gap + (18 if titles else 0)
+    top = TOP if title else gap
+    parts = []
+    for number, picture in enumerate(pictures):
+        x, y = gap + step_x * (number % columns), top + step_y * (number // columns)
+        left = x + (step_x - gap - size) / 2
+        data = base64.b64encode(_png(picture)).decode()
+        parts.append(
+            f'<image x="{left:.1f}" y="{y}" width="{size}" height="{size}" '
+            f'style="image-rendering: pixelated" href="data:image/png;base64,{data}"/>'
+        )
+        if titles:
+            parts.append(
+                f'<text x="{left + size / 2:.1f}" y="{y + size + 15}" text-anchor="middle">'
+                f"{escape(titles[number])}</text>"
+            )
+    rows = math.ceil(len(pictures) / columns)
+    width = max(gap + step_x * min(columns, len(pictures)), _title_width(title))
+    _write(path, width, top + step_y * rows, title, parts)
+
+
+# ------------------------------------------------------------------------------------------
+# Parts of pictures
+# ------------------------------------------------------------------------------------------
+
+
+def _array(value: Any) -> np.ndarray:
+    return value.numpy(force=True) if isinstance(value, tt.Tensor) else np.asarray(value)
+
+
+def _points(xs: Any, ys: Any, log_y: bool) -> list[tuple[float, float]]:
+    pairs = zip(_array(xs).tolist(), _array(ys).tolist(), strict=True)
+    return [(x, y) for x, y in pairs if math.isfinite(y) and (y > 0 or not log_y)]
+
+
+def _legend_width(names: Any) -> float:
+    """Pixels for the names beside a plot; none if there is nothing to tell apart."""
+    return 0.0 if len(names) < 2 else 40 + LETTER * max(map(len, names))
+
+
+def _title_width(title: str) -> float:
+    return 24 + 1.3 * LETTER * len(title)
+
+
+def _frame(x_axis: Axis, y_axis: Axis, x_label: str, y_label: str) -> list[str]:
+    """Grid lines, numbers and names of two axes."""
+    bottom, right = y_axis.begin, x_axis.end
+    parts = _grid_down(x_axis, bottom, x_label)
+    for value in y_axis.ticks():
+        y = y_axis(value)
+        parts.append(f'<path d="M{LEFT} {y:.1f}H{right}" stroke="#e2e8f0"/>')
+        parts.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{value:.4g}</text>')
+    middle = (TOP + bottom) / 2
+    turned = f'transform="translate(18 {middle}) rotate(-90)" text-anchor="middle"'
+    parts.append(f"<text {turned}>{escape(y_label)}</text>")
+    parts.append(f'<path d="M{LEFT} {TOP}V{bottom}H{right}" stroke="#64748b" fill="none"/>')
+    return parts
+
+
+def _grid_down(axis: Axis, bottom: float, label: str) -> list[str]:
+    """A line from the top for each tick of a horizontal axis, and its name."""
+    parts = []
+    for value in axis.ticks():
+        x = axis(value)
+        parts.append(f'<path d="M{x:.1f} {TOP}V{bottom}" stroke="#e2e8f0"/>')
+        parts.append(f'<text x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{value:.6g}</text>')
+    middle = (axis.begin + axis.end) / 2
+    place = f'x="{middle:.1f}" y="{bottom + 40}" text-anchor="middle"'
+    return [*parts, f"<text {place}>{escape(label)}</text>"]
+
+
+def _regions(predict: Callable[[tt.Tensor], Any], x_axis: Axis, y_axis: Axis) -> list[str]:
+    """The background in the colours of predicted classes: runs of equal cells, row by row."""
+    cells = 96
+    xs = np.linspace(x_axis.low, x_axis.high, cells, dtype=np.float32)
+    ys = np.linspace(y_axis.low, y_axis.high, cells, dtype=np.float32)
+    grid = np.stack(np.meshgrid(xs, ys), axis=-1).reshape(-1, 2)  # (cells, cells, 2) → (cells², 2)
+    with tt.no_grad():
+        classes = _array(predict(tt.from_numpy(grid))).reshape(cells, cells)
+    wide = (x_axis.end - x_axis.begin) / cells
+    high = (y_axis.end - y_axis.begin) / cells  # below zero: upwards
+    runs: dict[int, list[str]] = {}
+    for i, row in enumerate(classes):
+        starts = [0, *(np.flatnonzero(np.diff(row)) + 1).tolist(), cells]
+        for start, stop in zip(starts, starts[1:]):
+            x, y, length = x_axis.begin + start * wide, y_axis.begin + i * high, stop - start
+            run = f"M{x:.1f} {y:.2f}h{length * wide:.1f}v{high:.2f}h{-length * wide:.1f}z"
+            runs.setdefault(int(row[start]), []).append(run)
+    return [
+        f'<path fill="{COLOURS[number % len(COLOURS)]}" opacity="0.16" d="{"".join(paths)}"/>'
+        for number, paths in runs.items()
+    ]
+
+
+def _png(picture: np.ndarray) -> bytes:
+    """The bytes of a PNG file: (H, W), (1, H, W) or (3, H, W), from 0 to 1."""
+    if picture.ndim == 2:
+        picture = picture[None]
+    if picture.ndim != 3 or picture.shape[0] not in (1, 3):
+        raise ValueError(
+            f"plots.images: got shape {picture.shape}, expected (H, W), (1, H, W) or (3, H, W)"
+        )
+    channels, height, width = picture.shape
+    levels = np.nan_to_num(255 * picture.astype(float)).clip(0, 255).round().astype(np.uint8)
+    rows = levels.transpose(1, 2, 0).reshape(height, width * channels)  # (C, H, W) → (H, W·C)
+    scanlines = np.pad(rows, ((0, 0), (1, 0))).tobytes()  # each begins with its filter, 0: none
+    header = struct.pack(">IIBBBBB", width, height, 8, 0 if channels == 1 else 2, 0, 0, 0)
+    blocks = {b"IHDR": header, b"IDAT": zlib.compress(scanlines, 9), b"IEND": b""}
+    return b"\x89PNG\r\n\x1a\n" + b"".join(
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        for kind, data in blocks.items()
+    )
+
+
+def _write(path: Path, width: float, height: float, title: str, parts: list[str]) -> None:
+    size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
+    head = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="{FONTS}" font-size="12" '
+        'fill="#334155">',
+        f'<rect width="{width:.0f}" height="{height:.0f}" fill="#ffffff"/>',
+        f'<text x="14" y="24" font-size="15" font-weight="bold">{escape(title)}</text>',
+    ]
+    write_text(path, "\n".join([*head, *parts, "</svg>"]) + "\n")
+
+
+__all__ = ["bars", "heat_map", "images", "lines", "scatter"]
