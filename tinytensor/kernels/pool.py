@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
+import scipy.linalg.cython_blas  # noqa: F401  loads the BLAS that Numba calls, before we look for it
 import threadpoolctl
 
 from .threads import Threads
