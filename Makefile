@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test test-fast lint bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/spirals.py
@@ -11,13 +11,17 @@ demo: $(VENV)/.installed
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
+test-fast: $(VENV)/.fast
+	$(BIN)/python -m pytest -n auto --dist worksteal
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(VENV)/.test
+bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/overhead.py
+	$(BIN)/python benchmarks/run.py
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis out
@@ -31,6 +35,15 @@ $(VENV)/.installed: setup.cfg pyproject.toml
 
 $(VENV)/.test: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	touch $@
+
+# With Numba, whose kernels run by themselves once it is there.
+$(VENV)/.fast: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[fast]'
+	touch $@
+
+$(VENV)/.bench: $(VENV)/.fast
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.test

@@ -1,0 +1,103 @@
+"""The contenders of the benchmark do the same work, and what it writes can be read."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import tinytensor as tt
+
+FOLDER = Path(__file__).parent.parent.parent / "benchmarks"
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Any]:
+    """bench("gpt"): a module of the benchmarks folder, which is not a package."""
+    monkeypatch.syspath_prepend(str(FOLDER))
+    return importlib.import_module
+
+
+@pytest.mark.parametrize("by", ["numpy", "autograd", "mygrad"])
+def test_gpt_without_layers_is_the_gpt(bench: Callable[[str], Any], by: str) -> None:
+    """Loss and gradients are those of the model in layers, for the same weights."""
+    pytest.importorskip(by)
+    gpt, gpt_numpy, gpt_tape = bench("gpt"), bench("gpt_numpy"), bench("gpt_tape")
+    setting = gpt.Setting(layers=2, heads=2, width=16, context=8, batch=3)
+    # Ten times as large as they start, so that attention is not nearly uniform.
+    parameters = {
+        name: array if "norm" in name else 10 * array
+        for name, array in gpt_numpy.parameters_for(setting).items()
+    }
+    idx, targets = gpt_numpy.batch_for(setting)
+
+    model = gpt.gpt(tt, setting)
+    for name, parameter in model.named_parameters():
+        parameter.data.copy_(tt.from_numpy(parameters[name]))
+    loss = model(tt.from_numpy(idx), tt.from_numpy(targets))
+    loss.backward()
+
+    run = {
+        "numpy": gpt_numpy.loss_and_gradients,
+        "autograd": gpt_tape.with_autograd,
+        "mygrad": gpt_tape.with_mygrad,
+    }[by]
+    found, gradients = run(parameters, idx, targets, setting)
+    assert found == pytest.approx(loss.item(), rel=1e-6)
+    assert gradients.keys() == dict(model.named_parameters()).keys()
+    for name, parameter in model.named_parameters():
+        expected = parameter.grad.numpy()
+        atol = 1e-5 * np.abs(expected).max()
+        np.testing.assert_allclose(gradients[name], expected, rtol=1e-4, atol=atol, err_msg=name)
+
+
+def test_adamw_by_hand_is_adamw(bench: Callable[[str], Any]) -> None:
+    gpt, gpt_numpy = bench("gpt"), bench("gpt_numpy")
+    rng = np.random.default_rng(0)
+    start = {"matrix": rng.normal(size=(3, 4)), "vector": rng.normal(size=4)}
+    start = {name: array.astype(np.float32) for name, array in start.items()}
+    ours = {name: tt.tensor(array, requires_grad=True) for name, array in start.items()}
+    holder = tt.nn.ParameterDict({name: tt.nn.Parameter(p.detach()) for name, p in ours.items()})
+    optimizer, by_hand = gpt.optimizer_for(tt, holder), gpt_numpy.Optimizer(start)
+    for _ in range(3):
+        gradients = {n: rng.normal(size=a.shape).astype(np.float32) for n, a in start.items()}
+        for name, parameter in holder.items():
+            parameter.grad = tt.from_numpy(gradients[name].copy())
+        tt.nn.utils.clip_grad_norm_(holder.parameters(), 1.0)
+        optimizer.step()
+        by_hand.step(gradients)
+    for name, parameter in holder.items():
+        np.testing.assert_allclose(start[name], parameter.detach().numpy(), rtol=1e-5)
+
+
+def test_run_writes_json_and_a_chart(
+    bench: Callable[[str], Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    run = bench("run")
+    monkeypatch.setattr(run, "RESULTS", tmp_path)
+    monkeypatch.setattr(run, "TURN", 0.001)
+    names = ["tinytensor, NumPy only"]
+    row = run.measure("MLP", names, seconds=0.003)
+    run.add_ratios(row)
+    run.write_results({"MLP": row}, 0.003)
+    found = json.loads((tmp_path / "bench.json").read_text())["cases"]["MLP"][names[0]]
+    assert found["ratio"] == 1 and found["steps"] >= 3 and found["median_ms"] > 0
+    drawn = ElementTree.parse(tmp_path / "bench.svg").getroot()
+    texts = [element.text or "" for element in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert run.CASES["MLP"] in texts and names[0] in texts
+
+
+@pytest.mark.parametrize("option", [["--only", "quux"], ["--contenders", "quux"]], ids=" ".join)
+def test_unknown_names_are_refused(option: list[str]) -> None:
+    command = [sys.executable, str(FOLDER / "run.py"), *option]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert f"{option[0]}: got 'quux', expected some of" in done.stderr
