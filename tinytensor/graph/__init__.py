@@ -1,19 +1,24 @@
 """Pictures of computation graphs, of attention and of training.
 
-    with graph.record():                    # keeps values; leave it out for shapes only
+    with graph.record():                    # keeps values; without it, shapes and gradients only
         loss = model(x, targets)
+    graph.render(loss, "graph.svg")         # a picture, drawn by Graphviz
     graph.trace(loss)                       # plain data: nodes, modules, the steps of backward
 
 record    values kept during forward        trace     the graph of a tensor, as plain data
 model     Graph, Node, Step …               values    small arrays, statistics of large ones
 formula   equations, from docstrings        names     of variables, parameters and modules
-engine    Graphviz                          modules   the tree of modules
+modules   the tree of modules               collapse  what is seen of a graph, what is a box
+dot       the DOT language                  labels    the text on boxes, little matrices
+engine    Graphviz                          render    a picture in a file
 """
 
+from .dot import dot, dot_source
 from .engine import GraphvizMissing, run_dot
 from .formula import Formula, formula_of
 from .model import Contribution, Graph, ModuleInfo, Node, Step
 from .record import Recording, record
+from .render import render
 from .trace import trace
 from .values import Value, value_of
 
@@ -27,8 +32,11 @@ __all__ = [
     "Recording",
     "Step",
     "Value",
+    "dot",
+    "dot_source",
     "formula_of",
     "record",
+    "render",
     "run_dot",
     "trace",
     "value_of",

@@ -32,6 +32,7 @@ class Node:
     kind            "op", "parameter", "leaf" (a tracked tensor of the user's) or "constant"
     name            "linear"; "blocks.0.attn.weight"; the variable's name of a leaf or constant
     op              the class of an op; "Output" for one of several outputs of the op before it
+    variable        the user's name for what an op gave, if it was recorded
     module          path of the module it is in, such as "GPT.blocks.0.attn"; "" outside
     inputs          for each argument of an op: the id of the node it came from, or None
     argument_names  their names, as in the formula
@@ -45,6 +46,7 @@ class Node:
     kind: str
     name: str
     op: str = ""
+    variable: str = ""
     module: str = ""
     shape: tuple[int, ...] = ()
     dtype: str = ""

@@ -61,6 +61,23 @@ def variable_name(array: Any, frames: Iterable[FrameType]) -> tuple[str, bool]:
     return name, outside
 
 
+def local_names(frames: Iterable[FrameType]) -> dict[int, str]:
+    """{id of a tensor: name} of the variables where the user's code calls this package.
+
+    Arguments of a function are left out: there a tensor has the name that it goes by inside.
+    """
+    for frame in frames:
+        code = frame.f_code
+        if not is_internal(code.co_filename):
+            given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            return {
+                id(value): name
+                for name, value in list(frame.f_locals.items())
+                if isinstance(value, Variable) and name not in given and not name.startswith("_")
+            }
+    return {}
+
+
 def models_in(frame: FrameType | None, wanted: set[str]) -> dict[str, Any]:
     """{class name: module} for the modules among the user's variables whose class is wanted."""
     module = module_class()

@@ -18,14 +18,23 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
+import numpy as np
+
 from ..autograd.mode import state
 from ..autograd.op import Op, Output
 from ..autograd.site import Site, is_internal
 from ..autograd.variable import Variable, edge_of, unwrap
 from ..backend import is_array
 from .formula import argument_names, name_argument, op_called
-from .names import frames_from, module_calls, named_tensors, path_of_call, variable_name
-from .values import Value, value_of
+from .names import (
+    frames_from,
+    local_names,
+    module_calls,
+    named_tensors,
+    path_of_call,
+    variable_name,
+)
+from .values import Value, number, value_of
 
 MAX_RECORDED = 1024  # arrays of up to so many elements are kept in full by `record`
 
@@ -62,6 +71,7 @@ class Call:
         self.notes, self.outputs = notes, outputs
         self.constants: dict[int, Constant] = {}
         self.arguments: dict[str, str] = {}
+        self.variables: dict[int, str] = {}  # by output; found when it is used for the first time
 
 
 class Failure:
@@ -114,10 +124,13 @@ class Recording:
 
     def _note_arguments(self, call: Call, op: type, args: tuple, frames: list[FrameType]) -> None:
         names = argument_names(op)
+        variables = local_names(frames)
         for i, arg in enumerate(args):
             name = name_argument(names, i)
             if isinstance(arg, Variable) and edge_of(arg) is not None:
-                if arg._node is None and id(arg) not in self.notes.leaves:
+                if arg._node is not None:
+                    note_variable(arg, variables.get(id(arg), ""))
+                elif id(arg) not in self.notes.leaves:
                     known, _ = variable_name(arg.array, frames)
                     self.notes.leaves[id(arg)] = (arg, known, value_of(arg.array, self.max_values))
             elif is_array(unwrap(arg)):
@@ -194,8 +207,18 @@ class Recording:
         return f"Recording({len(self.nodes)} ops{failed})"
 
 
+def note_variable(tensor: Any, name: str) -> None:
+    """Note the user's name for what a recorded op gave; the first one found stays."""
+    node, index = tensor._node.function_and_index()
+    call = getattr(node, "recorded", None)
+    if name and call is not None:
+        call.variables.setdefault(index, name)
+
+
 def short_text(arg: Any, limit: int = 40) -> str:
     """An argument on one short line."""
+    if isinstance(arg, (float, np.floating)):
+        return number(float(arg))
     text = " ".join(repr(arg).split())
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 

@@ -92,7 +92,10 @@ class _Builder:
             )
         self._add_all(collect([edge]))
         self.graph.loss = self.ids[edge]
-        self._node_of(edge).value = value_of(loss.array, self.max_values)
+        node = self._node_of(edge)
+        node.value = value_of(loss.array, self.max_values)
+        if node.kind == "op" and not node.variable:
+            node.variable, _ = variable_name(loss.array, frames_from(self.caller))
 
     def add_recording(self, recording: Recording) -> None:
         """All that was made in a block, and the op that failed there."""
@@ -145,6 +148,7 @@ class _Builder:
         node.formula = formula_of(cls)
         if call is not None:
             node.arguments = call.arguments
+            node.variable = call.variables.get(0, "") if not several else ""
         if hasattr(op, "_shape"):
             node.shape = tuple((op._shape[0] if several else op._shape) or ())
             node.dtype = str(op._dtype[0] if several else op._dtype)
@@ -160,6 +164,7 @@ class _Builder:
         node.module, node.source = output.scope, site_of(output)
         node.shape, node.dtype = tuple(output._shape), str(output._dtype)
         call = getattr(parent, "recorded", None)
+        node.variable = call.variables.get(output.index, "") if call is not None else ""
         node.value = self._recorded(call, output.index) or self._value(saved.get(output))
 
     def _add_failed(self, failure: Failure) -> None:
@@ -306,6 +311,9 @@ class _Builder:
             elif not node.name and node.kind == "leaf":
                 unnamed += 1
                 node.name = f"x{unnamed}"
+            elif not node.name and consumers[node.id]:  # a constant: what it is to its user
+                user = graph.nodes[consumers[node.id][0]]
+                node.name = user.argument_names[user.inputs.index(node.id)]
         graph.modules = tree.infos()
         return graph
 

@@ -1,0 +1,57 @@
+"""`render`: a picture of a graph in a file, whose suffix says of which kind."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from .dot import dot_source
+from .engine import GraphvizMissing, run_dot
+
+DRAWN = (".svg", ".png", ".pdf")
+WRITTEN = (".dot", ".gv")
+
+
+def render(source: Any, path: str | os.PathLike[str], **options: Any) -> Path:
+    """Draw a loss, a Recording, a Graph, or a function that gives a loss; returns the path.
+
+    path      .svg, .png or .pdf: a picture; .dot: its text; .html: the page of `explore`
+    options   those of `dot_source`: collapse, show, hide_constants, hide_shape_ops, direction …
+
+        graph.render(loss, "graph.svg", collapse=1, show=["shapes"])
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix == ".html":
+        from .explore import explore
+
+        explore(source, path, **options)
+        return path
+    if suffix not in DRAWN + WRITTEN:
+        known = ", ".join((*DRAWN, ".dot", ".html"))
+        raise ValueError(f"render: got the suffix {suffix!r} ({path.name}), expected {known}")
+    text = dot_source(source, **options)
+    if suffix in WRITTEN:
+        _write(path, text.encode())
+        return path
+    try:
+        # Finer pixels than Graphviz's own 96 to the inch.
+        fine = text.replace("digraph {", "digraph {\n  graph [dpi=144];", 1)
+        drawn = run_dot(fine if suffix == ".png" else text, suffix[1:])
+    except GraphvizMissing as missing:
+        instead = path.with_suffix(".dot")
+        _write(instead, text.encode())
+        raise GraphvizMissing(f"{missing}; the graph is in {instead} as text") from None
+    _write(path, drawn)
+    return path
+
+
+def _write(path: Path, content: bytes) -> None:
+    try:
+        path.write_bytes(content)
+    except OSError as error:
+        raise type(error)(
+            f"render: cannot write {path} ({error.strerror or error}); "
+            "give a path in a folder that exists and may be written to"
+        ) from None
