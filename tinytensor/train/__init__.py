@@ -8,9 +8,11 @@ random_state.py  where the random numbers come from, kept and restored
 log.py           the JSON lines
 curve.py         the loss curve, as SVG or PNG
 progress.py      what is seen meanwhile, and Ctrl-C
+watch.py         how each layer fares: gradients, updates, dead ReLUs
 """
 
 from .curve import loss_curve, svg_to_png
 from .trainer import Trainer
+from .watch import Watch
 
-__all__ = ["Trainer", "loss_curve", "svg_to_png"]
+__all__ = ["Trainer", "Watch", "loss_curve", "svg_to_png"]

@@ -14,6 +14,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from .curve import loss_curve, svg_to_png
 from .figures import Averages, eval_mode, loss_and_figures
 from .log import Log
 from .progress import CtrlC, Progress
+from .watch import Watch
 
 
 class Trainer(Resumable):
@@ -53,6 +55,7 @@ class Trainer(Resumable):
     log_every         steps between lines of the log
     progress          whether to show progress, on stderr
     on_nan            "error", or "skip": leave out steps whose loss or gradient is not finite
+    watch             whether lines of the log have the norms of each layer, see `Watch`
 
     A subclass writes `training_step(batch)`, which gives the loss, or (loss, {metric: value}); or,
     for more than one optimiser, `update(batch)`. What else is to be in the checkpoint goes into
@@ -85,6 +88,7 @@ class Trainer(Resumable):
         log_every: int = 1,
         progress: bool = True,
         on_nan: str = "error",
+        watch: bool = False,
     ):
         super().__init__()
         self.model, self.optimizer, self.loss = model, optimizer, loss
@@ -100,6 +104,7 @@ class Trainer(Resumable):
         self.log_every = log_every
         self.progress = progress
         self.on_nan = on_nan
+        self.watch = Watch(model) if watch else None
         self._check_settings()
         self.stopped = ""
         self.log = Log(None if self.folder is None else self.folder / "log.jsonl")
@@ -172,7 +177,8 @@ class Trainer(Resumable):
         """One step, and what is due after it."""
         batch = on_device(batch, self.device)
         lr = float(self.optimizer.param_groups[0]["lr"])
-        figures = self.update(batch)
+        with self._watched() as layers:
+            figures = self.update(batch)
         self.step += 1
         self.position = self.train_data.state_dict()
         if math.isfinite(figures["loss"]):
@@ -182,12 +188,18 @@ class Trainer(Resumable):
             self._step_scheduler()
         figures = {"loss": figures.pop("loss"), "lr": lr, **figures}
         if self.step % self.log_every == 0:
-            self._write_log(figures)
+            self._write_log(figures if layers is None else {**figures, "layers": layers})
         if self.validate_every and self.step % self.validate_every == 0:
             self._write_log(self._validate())
         if self.checkpoint_every and self.step % self.checkpoint_every == 0:
             self.save_checkpoint()
         self._bar.update(self.step, {"epoch": self.epoch + 1, **figures, **self._validated()})
+
+    def _watched(self) -> Any:
+        """Around the next step: gives its figures by layer, if they are wanted and logged."""
+        if self.watch is None or (self.step + 1) % self.log_every:
+            return nullcontext()
+        return self.watch.step()
 
     def _end_epoch(self) -> None:
         means = self.averages.means()
@@ -356,7 +368,7 @@ class Trainer(Resumable):
             raise RuntimeError("Trainer.load_best: there is none; it needs a folder and val_data")
         self.model.load_state_dict(tt.load(self.folder / BEST))
 
-    def _write_log(self, figures: dict[str, float]) -> None:
+    def _write_log(self, figures: dict[str, Any]) -> None:
         """One line: step, epoch, loss, lr, …, and the seconds of training so far."""
         now = time.monotonic()
         self.seconds, self._clock = self.seconds + now - self._clock, now
