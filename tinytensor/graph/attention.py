@@ -5,14 +5,13 @@ from __future__ import annotations
 import base64
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..tensor import Tensor
 from .attention_maps import KINDS, AttentionMap, Tokens, collect_maps
-from .html import frame, page, write_page
+from .html import Page, page
 
 MOST_VALUES = 40_000_000  # float32 numbers in a page: some 200 MB, which browsers still open
 
@@ -26,19 +25,16 @@ STYLES = ["attention.css"]
 SCRIPTS = ["attention-head.js", "attention-paint.js", "attention-detail.js", "attention.js"]
 
 
-class AttentionPage:
-    """What `graph.attention` returns: `maps`, the arrays; `html`, the page; shown by notebooks."""
+class AttentionPage(Page):
+    """What `graph.attention` returns: a page, and the arrays that it shows, `maps`."""
 
-    def __init__(self, maps: list[AttentionMap], html: str, path: Path | None):
-        self.maps, self.html, self.path = maps, html, path
+    def __init__(self, maps: list[AttentionMap], html: str, path: str | os.PathLike | None):
+        super().__init__(html, path)
+        self.maps = maps
 
-    def __repr__(self) -> str:
+    def summary(self) -> str:
         heads = sum(len(each.weights) for each in self.maps)
-        where = "" if self.path is None else f", in {self.path}"
-        return f"AttentionPage({heads} heads of {len(self.maps)} layers{where})"
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"text/plain": repr(self), "text/html": frame(self.html)}
+        return f"{heads} heads of {len(self.maps)} layers"
 
 
 def attention(
@@ -69,7 +65,7 @@ def attention(
     maps = collect_maps(model, inputs, loss, tokens, sample)
     name = title or f"Attention of {type(model).__name__}"
     html = page(name, BODY, {"attention": page_data(maps)}, STYLES, SCRIPTS)
-    return AttentionPage(maps, html, None if path is None else write_page(path, html))
+    return AttentionPage(maps, html, path)
 
 
 def page_data(maps: list[AttentionMap]) -> dict[str, Any]:

@@ -116,6 +116,25 @@ def _plain(value: Any) -> Any:
     return value
 
 
+class Page:
+    """A page: its text `html`, and the `path` that it was written to. Notebooks show it."""
+
+    def __init__(self, html: str, path: str | os.PathLike | None = None):
+        self.html = html
+        self.path = None if path is None else write_page(path, html)
+
+    def summary(self) -> str:
+        """What it shows, in a few words."""
+        return f"{len(self.html) / 1e3:,.0f} KB"
+
+    def __repr__(self) -> str:
+        where = "" if self.path is None else f", in {self.path}"
+        return f"{type(self).__name__}({self.summary()}{where})"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": frame(self.html)}
+
+
 def frame(html: str, height: int = 640) -> str:
     """The page inside another one, for notebooks: a frame that shares nothing with it."""
     return (
@@ -141,4 +160,4 @@ def write_text(path: str | os.PathLike, text: str) -> Path:
     return path
 
 
-__all__ = ["asset", "frame", "page", "to_json", "write_page", "write_text"]
+__all__ = ["Page", "asset", "frame", "page", "to_json", "write_page", "write_text"]
