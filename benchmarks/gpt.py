@@ -151,9 +151,7 @@ def generation(lib: Any, setting: Setting, new: int = 256) -> Callable[[], Any]:
     shape = (1, setting.heads, setting.context, setting.width // setting.heads)
 
     def generate() -> Any:
-        caches = [
-            {"k": lib.zeros(shape), "v": lib.zeros(shape), "length": 0} for _ in model.blocks
-        ]
+        caches = [{"k": lib.zeros(shape), "v": lib.zeros(shape), "length": 0} for _ in model.blocks]
         token, tokens = prompt, []
         with lib.no_grad():
             for _ in range(new):

@@ -69,7 +69,7 @@ def _dropout(name: str, input: Tensor, p: float, training: bool, inplace: bool,
     """Dropout with one random number for each element of mask_shape."""
     check_probability(name, p)
     array = unwrap(input)
-    if not training:
+    if not training or p == 0:
         return input
     require_float(name, input)
     mask = random_mask(array, mask_shape, p)
