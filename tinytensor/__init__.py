@@ -14,6 +14,7 @@ import math
 from typing import Any
 
 from . import alias, amp, autograd, backends, cuda, distributed, func, jit, optim, utils
+from .allocator import keep_memory
 from .autograd import (
     enable_grad,
     inference_mode,
@@ -44,6 +45,7 @@ from .dtype import (
 )
 from .dtype import bool_ as bool
 from .errors import AnomalyError, DeviceError, GradcheckError, GradientError, ShapeError
+from .kernels import get_kernels, get_num_threads, set_kernels, set_num_threads
 from .ops import *
 from .ops import return_types
 from .ops.boundary import checked
@@ -82,13 +84,13 @@ detach = Tensor.detach
 __all__ = [
     "AnomalyError", "DeviceError", "GradcheckError", "GradientError", "ShapeError", "Size",
     "Tensor", "amp", "autograd", "backends", "bfloat16", "bool", "can_cast", "cuda", "device",
-    "distributed", "distributions", "double", "detach", "dtype", "e",
-    "enable_grad", "finfo", "float", "float16", "float32", "float64", "func", "get_default_dtype",
-    "half", "iinfo", "inf", "inference_mode", "int", "int16", "int32", "int64", "int8",
-    "is_grad_enabled", "is_inference_mode_enabled", "jit", "linalg", "load", "long", "nan",
-    "newaxis", "no_grad", "optim", "pi", "promote_types", "result_type",
-    "return_types", "save", "set_default_dtype", "set_grad_enabled",
-    "set_printoptions", "short", "uint8", "utils",
+    "distributed", "distributions", "double", "detach", "dtype", "e", "enable_grad", "finfo",
+    "float", "float16", "float32", "float64", "func", "get_default_dtype", "get_kernels",
+    "get_num_threads", "half", "iinfo", "inf", "inference_mode", "int", "int16", "int32", "int64",
+    "int8", "is_grad_enabled", "is_inference_mode_enabled", "jit", "keep_memory", "linalg", "load",
+    "long", "nan", "newaxis", "no_grad", "optim", "pi", "promote_types", "result_type",
+    "return_types", "save", "set_default_dtype", "set_grad_enabled", "set_kernels",
+    "set_num_threads", "set_printoptions", "short", "uint8", "utils",
 ]
 # fmt: on
 __all__ += compat.__all__
