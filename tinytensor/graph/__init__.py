@@ -11,10 +11,12 @@ formula   equations, from docstrings        names     of variables, parameters a
 modules   the tree of modules               collapse  what is seen of a graph, what is a box
 dot       the DOT language                  labels    the text on boxes, little matrices
 engine    Graphviz                          render    a picture in a file
+explore   the step-through page
 """
 
 from .dot import dot, dot_source
 from .engine import GraphvizMissing, run_dot
+from .explore import explore
 from .formula import Formula, formula_of
 from .model import Contribution, Graph, ModuleInfo, Node, Step
 from .record import Recording, record
@@ -34,6 +36,7 @@ __all__ = [
     "Value",
     "dot",
     "dot_source",
+    "explore",
     "formula_of",
     "record",
     "render",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from .trace import Graph
+from .model import Graph
 
 INLINE = 2  # a room with this few ops is drawn as a frame inside its parent, not as a closed box
 CROWDED = 140  # a room with more items than this is cut into parts

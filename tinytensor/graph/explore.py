@@ -1,0 +1,126 @@
+"""`explore`: a graph as one page in which every number of backpropagation can be seen.
+
+    graph.explore(loss, "page.html")
+
+The page holds the graph room by room (a room is a module's call), walks forward and backward, the
+same walk in a naive order, and all values that are small enough to read. It needs no network.
+"""
+
+from __future__ import annotations
+
+import os
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from ..autograd.variable import Variable
+from ..autograd.walk import collect
+from . import html
+from .dot import dot_source
+from .engine import GraphvizMissing, run_dot
+from .model import Graph
+from .pack import pack
+from .record import Recording, record
+from .trace import trace
+from .wrong_order import WrongWalk, naive_walk
+
+STYLES = ("explore.css",)
+ROOMS = ("data", "walk", "matrix", "cells", "formula", "order", "draw", "view", "panel", "save")
+SCRIPTS = tuple(f"explore-{name}.js" for name in (*ROOMS, "main"))
+LARGE = 1000  # a graph of more nodes than this shows smaller matrices
+SHOWN, SHOWN_IN_LARGE = 256, 48  # elements of a matrix that is shown cell by cell
+
+
+class Page:
+    """What `explore` gives: the HTML text, and the file if there is one. Notebooks show it."""
+
+    def __init__(self, text: str, path: Path | None, graph: Graph):
+        self.html, self.path, self.graph = text, path, graph
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page to a file."""
+        self.path = html.write_page(path, self.html)
+        return self.path
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """Text, a still picture and the page itself, for notebooks."""
+        frame = (
+            f'<iframe srcdoc="{escape(self.html, quote=True)}" title="computation graph" '
+            'style="width: 100%; height: 720px; border: 1px solid #8888; border-radius: 6px">'
+            "</iframe>"
+        )
+        bundle = {"text/plain": repr(self), "text/html": frame}
+        picture = self._picture()
+        if picture is not None:
+            bundle["image/svg+xml"] = picture
+        return bundle
+
+    def _picture(self) -> str | None:
+        """The graph as SVG, where the page cannot be shown; None without Graphviz's drawing."""
+        try:
+            return run_dot(dot_source(self.graph), "svg").decode()
+        except GraphvizMissing:
+            return None
+
+    def __repr__(self) -> str:
+        size = len(self.html.encode("utf-8", errors="replace")) / 1000
+        where = f", {self.path}" if self.path is not None else ""
+        return f"Page({self.graph!r}, {size:.0f} kB{where})"
+
+
+def explore(
+    source: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    model: Any = None,
+    gradient: Any = None,
+    max_values: int | None = None,
+    title: str | None = None,
+) -> Page:
+    """Write the page of a graph to `path`; the Page returned shows itself in notebooks.
+
+    source      a loss; a function without arguments that returns one, which is run so that all
+                values are recorded; a Recording; or a Graph
+    path        where to write the page; None: nowhere
+    model       the nn.Module that gives parameters their names, if it is not found by itself
+    gradient    that of a tensor that is not a scalar
+    max_values  matrices of up to so many elements are shown cell by cell, larger ones as summaries;
+                None: as many as keep the page small
+
+        page = graph.explore(lambda: model(x).square().mean(), "page.html")
+    """
+    if callable(source) and not isinstance(source, Variable):
+        with record(SHOWN if max_values is None else max_values):
+            source = source()
+    if max_values is None:
+        max_values = SHOWN_IN_LARGE if _node_count(source) > LARGE else SHOWN
+    graph = trace(source, model=model, gradient=gradient, max_values=max_values)
+    wrong: WrongWalk | None = None
+    if isinstance(source, Variable) and graph.steps and gradient is None:
+        wrong = naive_walk(source, graph, max_values)
+    text = _page_text(graph, wrong, title or _title(graph))
+    page = Page(text, None, graph)
+    if path is not None:
+        page.save(path)
+    return page
+
+
+def _node_count(source: Any) -> int:
+    if isinstance(source, Variable):
+        return len(collect([source._node])) if source._node is not None else 1
+    return len(source.nodes) if isinstance(source, (Graph, Recording)) else 0
+
+
+def _title(graph: Graph) -> str:
+    """The outermost modules of the graph."""
+    roots = [module.class_name for module in graph.modules.values() if not module.parent]
+    return ", ".join(dict.fromkeys(roots[:3])) or "Computation graph"
+
+
+def _page_text(graph: Graph, wrong: WrongWalk | None, title: str) -> str:
+    data, numbers = pack(graph, wrong)
+    blocks = {"graph": data, "numbers": numbers}
+    return html.page(title, html.asset("explore.html"), blocks, STYLES, SCRIPTS)
+
+
+__all__ = ["Page", "explore"]
