@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numba import prange
 
 from ..ops.activation import ONE_OVER_SQRT_2_PI, SQRT_HALF, TANH_CUBIC, TANH_SCALE
 from .compile import parallel
 from .layout import flat
+from .memory import empty_like
 from .vector_math import erf, exp, f32, sigmoid
 
 HALF_ROOT, DENSITY = f32(SQRT_HALF), f32(ONE_OVER_SQRT_2_PI)
@@ -83,7 +83,7 @@ def _forward(kernel: Any) -> Any:
     """The op's forward: the kernel on all elements of x."""
 
     def forward(op: Any, x: Any) -> Any:
-        y = np.empty(x.shape, dtype=x.dtype)
+        y = empty_like(x)
         kernel(flat(x), y.reshape(-1))
         return y
 
@@ -95,7 +95,7 @@ def _backward(kernel: Any) -> Any:
 
     def backward(op: Any, g: Any) -> Any:
         (saved,) = op.saved
-        dx = np.empty(g.shape, dtype=g.dtype)
+        dx = empty_like(g)
         kernel(flat(saved), flat(g), dx.reshape(-1))
         return dx
 

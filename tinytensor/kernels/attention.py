@@ -17,6 +17,7 @@ from numba import prange, types
 
 from .blas import gemm
 from .compile import parallel_for, part
+from .memory import empty
 from .vector_math import exp, f32
 
 QUERIES, KEYS = 64, 128  # the size of a tile of scores: 32 KB
@@ -182,7 +183,7 @@ def _expanded(x: Any, shape: tuple) -> Any:
 def _empty_heads(shape: tuple) -> Any:
     """An empty (N, H, L, E) that lies in memory as (N, L, H, E): heads are joined next."""
     n, h, length, width = shape
-    return np.empty((n, length, h, width), dtype=np.float32).swapaxes(1, 2)
+    return empty((n, length, h, width)).swapaxes(1, 2)
 
 
 def _fits(query: Any, key: Any, value: Any) -> bool:

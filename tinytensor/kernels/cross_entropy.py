@@ -11,6 +11,7 @@ from numba import prange
 from ..ops.cross_entropy import divisor_of, log_normalizer
 from .compile import parallel
 from .layout import as_rows, flat
+from .memory import empty_like
 from .vector_math import exp, f32
 
 
@@ -58,6 +59,6 @@ def cross_entropy_backward(op: Any, g: Any) -> Any:
     if normalizer is None or spread is not None or target.dtype != np.int64:
         return NotImplemented
     g = np.broadcast_to(g / op.divisor, pull.shape)  # () or (M) → (M)
-    dx = np.empty(x.shape, dtype=x.dtype)
+    dx = empty_like(x)
     cross_entropy_gradient(as_rows(x), flat(target), flat(pull), flat(normalizer), flat(g), dx)
     return dx

@@ -10,6 +10,7 @@ from numba import prange
 from .blas import share
 from .compile import parallel
 from .layout import as_rows, flat
+from .memory import empty
 from .threads import get_num_threads
 
 
@@ -26,6 +27,7 @@ def add_rows(x, index, y, threads):
 def add_rows_forward(op: Any, x: Any, index: Any, rows: int) -> Any:
     if index.dtype != np.int64:
         return NotImplemented
-    y = np.zeros((rows, x.shape[-1]), dtype=x.dtype)
+    y = empty((rows, x.shape[-1]))
+    y.fill(0)
     add_rows(as_rows(x), flat(index), y, get_num_threads())
     return y

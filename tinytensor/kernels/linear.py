@@ -7,31 +7,51 @@ from typing import Any
 import numpy as np
 from numba import prange
 
-from .blas import product, product_of_transposed, share
+from .blas import gemm, share
 from .compile import parallel
 from .layout import as_rows
+from .memory import empty
 from .threads import get_num_threads
 
 
 @parallel
-def add_to_rows(y, bias, threads):
-    """y ← y + bias for each row of y (M, N)."""
+def linear(x, weight, bias, y, threads):
+    """y = x·Wᵀ + b, x (M, K), W (N, K), y (M, N); each thread takes some rows. bias may be empty.
+
+    The bias is there first, and the product is added to it.
+    """
     for i in prange(threads):
-        start, stop = share(y.shape[0], threads, i)
-        for row in range(start, stop):
-            for j in range(y.shape[1]):
-                y[row, j] += bias[j]
+        start, stop = share(x.shape[0], threads, i)
+        if bias.size:
+            for row in range(start, stop):
+                y[row] = bias
+        if start < stop:
+            beta = 1.0 if bias.size else 0.0
+            gemm(x[start:stop], False, weight, True, y[start:stop], 1.0, beta)
 
 
 @parallel
-def sum_of_rows(g, total, threads):
-    """total ← Σ of the rows of g (M, N); each thread takes some columns."""
+def linear_gradient(x, weight, g, dx, dw, db, threads):
+    """dx = g·W, each thread some rows;  dW = gᵀ·x and db = Σ g, each thread some columns of g
+
+    What is empty is not asked for.
+    """
     for i in prange(threads):
+        start, stop = share(g.shape[0], threads, i)
+        if dx.size and start < stop:
+            gemm(g[start:stop], False, weight, False, dx[start:stop], 1.0, 0.0)
         start, stop = share(g.shape[1], threads, i)
-        total[start:stop] = 0
-        for row in range(g.shape[0]):
-            for j in range(start, stop):
-                total[j] += g[row, j]
+        if dw.size and start < stop:
+            gemm(g[:, start:stop], True, x, False, dw[start:stop], 1.0, 0.0)
+        if db.size:
+            db[start:stop] = 0
+            for row in range(g.shape[0]):
+                for j in range(start, stop):
+                    db[j] += g[row, j]
+
+
+_NO_MATRIX = np.empty((0, 0), dtype=np.float32)
+_NO_VECTOR = np.empty(0, dtype=np.float32)
 
 
 def linear_forward(op: Any, x: Any, weight: Any, bias: Any) -> Any:
@@ -39,12 +59,8 @@ def linear_forward(op: Any, x: Any, weight: Any, bias: Any) -> Any:
         return NotImplemented
     op.shape = x.shape
     op.bias_shape = None if bias is None else bias.shape
-    threads = get_num_threads()
-    y = np.empty(x.shape[:-1] + weight.shape[:1], dtype=x.dtype)
-    rows = as_rows(y)
-    product(as_rows(x), weight, True, rows, threads)
-    if bias is not None:
-        add_to_rows(rows, bias, threads)
+    y = empty(x.shape[:-1] + weight.shape[:1])
+    linear(as_rows(x), weight, _NO_VECTOR if bias is None else bias, as_rows(y), get_num_threads())
     return y
 
 
@@ -52,17 +68,18 @@ def linear_backward(op: Any, g: Any) -> Any:
     x, weight = op.saved
     if weight is not None and not weight.flags.c_contiguous:
         return NotImplemented
-    threads = get_num_threads()
     g = as_rows(g)
-    dx = dw = db = None
-    if weight is not None:
-        dx = np.empty(op.shape, dtype=g.dtype)
-        product(g, weight, False, as_rows(dx), threads)
-    if x is not None:
-        x = as_rows(x)
-        dw = np.empty((g.shape[1], x.shape[1]), dtype=g.dtype)
-        product_of_transposed(g, x, dw, threads)
-    if op.needs(2):
-        db = np.empty(g.shape[1], dtype=g.dtype)
-        sum_of_rows(g, db, threads)
+    x = None if x is None else as_rows(x)
+    dx = None if weight is None else empty(op.shape)
+    dw = None if x is None else empty((g.shape[1], x.shape[1]))
+    db = np.empty(g.shape[1], dtype=np.float32) if op.needs(2) else None
+    linear_gradient(
+        _NO_MATRIX if x is None else x,
+        _NO_MATRIX if weight is None else weight,
+        g,
+        _NO_MATRIX if dx is None else as_rows(dx),
+        _NO_MATRIX if dw is None else dw,
+        _NO_VECTOR if db is None else db,
+        get_num_threads(),
+    )
     return dx, dw, db

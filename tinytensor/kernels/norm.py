@@ -12,6 +12,7 @@ from ..ops.layer_norm import average, mean_square
 from .blas import share
 from .compile import parallel
 from .layout import as_rows, flat
+from .memory import empty_like
 from .threads import get_num_threads
 from .vector_math import f32
 
@@ -124,7 +125,7 @@ def layer_norm_forward(op: Any, x: Any, weight: Any, bias: Any, axes: tuple, eps
     op.axes, op.eps = axes, eps
     size = _row_length(x, axes)
     rows = as_rows(x.reshape(-1, size))  # (…, *normalized) → (M, N)
-    y = np.empty(x.shape, dtype=x.dtype)
+    y = empty_like(x)
     centers, variances = np.empty((2, rows.shape[0]), dtype=x.dtype)
     shift = np.zeros(size, dtype=x.dtype) if bias is None else flat(bias)
     layer_norm(
@@ -142,7 +143,7 @@ def layer_norm_backward(op: Any, g: Any) -> Any:
     if centers is None or not _normalizes_rows(x, op.axes, weight):
         return NotImplemented
     size = _row_length(x, op.axes)
-    dx = np.empty(x.shape, dtype=x.dtype)
+    dx = empty_like(x)
     dw, db = np.empty((2, get_num_threads(), size), dtype=x.dtype)
     layer_norm_gradient(
         as_rows(x.reshape(-1, size)), _or_ones(weight, size), f32(op.eps), flat(centers),
@@ -158,7 +159,7 @@ def rms_norm_forward(op: Any, x: Any, weight: Any, axes: tuple, eps: float) -> A
     op.axes, op.eps = axes, eps
     size = _row_length(x, axes)
     rows = as_rows(x.reshape(-1, size))  # (…, *normalized) → (M, N)
-    y = np.empty(x.shape, dtype=x.dtype)
+    y = empty_like(x)
     squares = np.empty(rows.shape[0], dtype=x.dtype)
     rms_norm(rows, _or_ones(weight, size), f32(eps), y.reshape(-1, size), squares)
     op.remember(mean_square, squares.reshape(_kept_shape(x, axes)))
@@ -171,7 +172,7 @@ def rms_norm_backward(op: Any, g: Any) -> Any:
     if squares is None or not _normalizes_rows(x, op.axes, weight):
         return NotImplemented
     size = _row_length(x, op.axes)
-    dx = np.empty(x.shape, dtype=x.dtype)
+    dx = empty_like(x)
     dw = np.empty((get_num_threads(), size), dtype=x.dtype)
     rms_norm_gradient(
         as_rows(x.reshape(-1, size)), _or_ones(weight, size), f32(op.eps), flat(squares),

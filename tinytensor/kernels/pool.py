@@ -13,17 +13,30 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
-import scipy.linalg.cython_blas  # noqa: F401  loads the BLAS that Numba calls, before we look for it
+import scipy.linalg.cython_blas  # noqa: F401  loads the BLAS that kernels call, to be found below
 import threadpoolctl
 
 from .threads import Threads
 
 
-def _blas_of_scipy() -> list:
-    """The libraries whose threads are to be held: (get, set) of their number of threads."""
+def _blas_of_scipy() -> tuple[Callable[[], int], Callable[[int], Any]]:
+    """(get, set) of the number of threads of the BLAS that kernels call.
+
+    Those of OpenBLAS itself, under the names that it is built with, as threadpoolctl's listen to
+    one thread of the process only; threadpoolctl's for other libraries.
+    """
     found = threadpoolctl.ThreadpoolController().select(user_api="blas").lib_controllers
     own = [library for library in found if "scipy.libs" in library.filepath]
-    return own or found  # a SciPy that was built here may share NumPy's
+    library = (own or found)[0]  # SciPy's may be NumPy's too
+    for before in ("", "scipy_"):
+        for after in ("", "64_", "_64"):
+            get, set = (
+                getattr(library.dynlib, f"{before}openblas_{do}_num_threads{after}", None)
+                for do in ("get", "set")
+            )
+            if get is not None and set is not None:
+                return get, set
+    return library.get_num_threads, library.set_num_threads
 
 
 class _Pool:
@@ -32,26 +45,25 @@ class _Pool:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.running = 0
-        self.libraries = _blas_of_scipy()
-        self.before: list[int] = []
+        self.get, self.set = _blas_of_scipy()
+        self.before = 1
 
-    def __enter__(self) -> None:
+    def enter(self) -> None:
         with self.lock:
             self.running += 1
             if self.running == 1:
-                self.before = [library.num_threads for library in self.libraries]
-                for library in self.libraries:
-                    library.set_num_threads(1)
+                self.before = self.get()
+                self.set(1)
 
-    def __exit__(self, *error: Any) -> None:
+    def leave(self) -> None:
         with self.lock:
             self.running -= 1
             if self.running == 0:
-                for library, number in zip(self.libraries, self.before):
-                    library.set_num_threads(number)
+                self.set(self.before)
 
 
 _pool = _Pool()
+_all_threads: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
 
 
 def within_pool(function: Callable) -> Callable:
@@ -59,15 +71,17 @@ def within_pool(function: Callable) -> Callable:
 
     @functools.wraps(function)
     def run(*args: Any) -> Any:
-        with _pool:
-            before = numba.get_num_threads()
-            wanted = min(Threads.number, numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
-            if before == wanted:
+        _pool.enter()
+        try:
+            if Threads.number >= _all_threads:
                 return function(*args)
-            numba.set_num_threads(wanted)
+            before = numba.get_num_threads()  # asking and setting costs 3 µs
+            numba.set_num_threads(Threads.number)
             try:
                 return function(*args)
             finally:
                 numba.set_num_threads(before)
+        finally:
+            _pool.leave()
 
     return run
