@@ -54,7 +54,7 @@ class ModuleTree:
         for n in range(1, len(parts)):
             above = ".".join(parts[:n])
             # A list of modules is not called itself: "blocks" in "GPT.blocks.0".
-            if above in self.classes or (not known and not parts[n].isdigit()):
+            if above in self.classes or (not known and (n == 1 or not parts[n].isdigit())):
                 self.paths[above] = None
         self.paths[path] = None
 
@@ -84,9 +84,14 @@ class ModuleTree:
         """{path: ModuleInfo}, parents before their children."""
         infos: dict[str, ModuleInfo] = {}
         for path in self.paths:
-            parent = self.parent(path)
-            class_name = self.classes.get(path, "" if parent else path)
-            infos[path] = ModuleInfo(path, class_name, parent, [], self.calls.get(path, 1))
-            if parent:
-                infos[parent].children.append(path)
+            chain = [path]
+            while self.parent(chain[-1]):
+                chain.append(self.parent(chain[-1]))
+            for here, parent in zip(reversed(chain), ["", *reversed(chain)]):
+                if here in infos:
+                    continue
+                class_name = self.classes.get(here, "" if parent else here)
+                infos[here] = ModuleInfo(here, class_name, parent, [], self.calls.get(here, 1))
+                if parent:
+                    infos[parent].children.append(here)
         return infos
