@@ -63,8 +63,14 @@ def attention(
     The model runs once, in the mode that it is in, and no `.grad` is changed.
     """
     maps = collect_maps(model, inputs, loss, tokens, sample)
-    name = title or f"Attention of {type(model).__name__}"
-    html = page(name, BODY, {"attention": page_data(maps)}, STYLES, SCRIPTS)
+    return page_of_maps(maps, path, title or f"Attention of {type(model).__name__}")
+
+
+def page_of_maps(
+    maps: list[AttentionMap], path: str | os.PathLike | None, title: str
+) -> AttentionPage:
+    """The page of maps that were collected before."""
+    html = page(title, BODY, {"attention": page_data(maps)}, STYLES, SCRIPTS)
     return AttentionPage(maps, html, path)
 
 

@@ -24,6 +24,11 @@ KINDS = {
     "self": "Self-attention",
 }
 
+NO_ATTENTION = (
+    "no attention module ran in {}; expected nn.MultiheadAttention or another module that uses "
+    "nn.attention.attend"
+)
+
 
 @dataclass
 class AttentionMap:
@@ -88,17 +93,21 @@ def collect_maps(
     with enable_grad(), capture_attention() as captured:
         value = _loss_of(_run(model, inputs), loss)
     if not captured.calls:
-        raise ValueError(
-            f"graph.attention: no attention module ran in {type(model).__name__}; expected "
-            "nn.MultiheadAttention or another module that uses nn.attention.attend"
-        )
-    weights = [call.weights for call in captured.calls]
+        raise ValueError(f"graph.attention: {NO_ATTENTION.format(type(model).__name__)}")
+    return maps_of_calls(captured.calls, value, tokens, sample)
+
+
+def maps_of_calls(
+    calls: Sequence[Any], loss: Tensor | None, tokens: Tokens = None, sample: int = 0
+) -> list[AttentionMap]:
+    """The maps of captured calls (`nn.capture_attention`), with gradients if there is a loss."""
+    weights = [call.weights for call in calls]
     grads: Sequence[Any] = [None] * len(weights)
-    if value is not None and all(w.requires_grad for w in weights):
-        grads = grad(value, weights, allow_unused=True)
+    if loss is not None and all(w.requires_grad for w in weights):
+        grads = grad(loss, weights, retain_graph=True, allow_unused=True)
     seen: dict[str, int] = {}
     maps = []
-    for call, g in zip(captured.calls, grads):
+    for call, g in zip(calls, grads):
         maps.append(_map_of(call, g, seen.get(call.path, 0), sample))
         seen[call.path] = seen.get(call.path, 0) + 1
     maps = _join_steps(maps)
@@ -243,7 +252,11 @@ def _label(each: AttentionMap, tokens: Tokens) -> None:
     of_rows = source if each.kind in ("encoder", "self") else target
     of_columns = target if each.kind == "decoder" else source
     each.rows = _fitting(of_rows, queries, each, "queries")
-    each.columns = _fitting(of_columns, keys, each, "keys")
+    # Self-attention may have a learned key and one of zeros, beside those of its tokens.
+    same = of_rows is not None and of_rows is of_columns
+    more = keys - queries if same and 0 < keys - queries <= 2 else 0
+    each.columns = _fitting(of_columns, keys - more, each, "keys")
+    each.columns += [f"+{i + 1}" for i in range(more)]
 
 
 def _source_and_target(tokens: Tokens) -> tuple[Any, Any]:
@@ -263,12 +276,12 @@ def _source_and_target(tokens: Tokens) -> tuple[Any, Any]:
 def _fitting(tokens: Sequence[str] | None, count: int, each: AttentionMap, what: str) -> list[str]:
     if tokens is None:
         return [str(i) for i in range(count)]
-    if len(tokens) > count or count - len(tokens) > 2:  # there may be a learned and a zero key
+    if len(tokens) != count:
         raise ValueError(
             f"graph.attention: got {len(tokens)} tokens, expected {count}, one for each of the "
             f"{what} of {each.path}; give (source tokens, target tokens) if they differ"
         )
-    return [*tokens, *(f"+{i + 1}" for i in range(count - len(tokens)))]
+    return list(tokens)
 
 
-__all__ = ["KINDS", "AttentionMap", "collect_maps"]
+__all__ = ["KINDS", "AttentionMap", "collect_maps", "maps_of_calls"]

@@ -1,0 +1,216 @@
+"""Running a user's script up to the `loss.backward()` that is asked for.
+
+A picture is made at that moment: the graph is whole, and the optimiser has not changed the weights
+yet. The rest of the script is not run, so a training of hours gives its page in its first step. A
+script without such a call runs to its end, and its variable is taken then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import runpy
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from ..tensor import Tensor
+from . import Problem
+
+NAME = "loss"
+
+
+class _Found(BaseException):
+    """Ends the script from inside of backward(); `except Exception` in it must not catch this."""
+
+
+class ScriptFailed(Problem):
+    """The script raised; its traceback has been printed."""
+
+
+def add_arguments(parser: argparse.ArgumentParser, output: str) -> None:
+    """The arguments of all commands that run a script."""
+    parser.add_argument(
+        "script",
+        metavar="SCRIPT[:NAME]",
+        help=f"a Python script, and the name of its loss (default: {NAME})",
+    )
+    parser.add_argument("-o", "--output", default=output, metavar="FILE", help=f"default: {output}")
+    parser.add_argument(
+        "--step",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="take the N-th backward() of the loss (default: 1)",
+    )
+    add_open(parser)
+
+
+def add_open(parser: argparse.ArgumentParser) -> None:
+    """--open, of all commands that write a page."""
+    parser.add_argument("--open", action="store_true", help="show the page in the browser")
+
+
+def positive(text: str) -> int:
+    """A whole number from 1 on, for argparse."""
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"got {text}, expected a whole number from 1 on")
+    return int(text)
+
+
+def check_output(path: str, suffixes: tuple[str, ...]) -> None:
+    """Refuse, before the work is done, a file that cannot be written."""
+    if Path(path).suffix.lower() not in suffixes:
+        raise Problem(f"got the output {path}, expected a name that ends in {', '.join(suffixes)}")
+    folder = Path(path).resolve().parent
+    if not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise Problem(f"cannot write {path}: {folder} is no folder that can be written to")
+
+
+def tell(options: argparse.Namespace, what: str) -> None:
+    """Say what was written, and show it if that was asked for."""
+    print(f"{options.output}: {what}")
+    if options.open:
+        import webbrowser
+
+        webbrowser.open(Path(options.output).resolve().as_uri())
+
+
+def split_target(target: str) -> tuple[Path, str]:
+    """train.py:total → train.py and total; the name is `loss` if there is none."""
+    path, colon, name = target.rpartition(":")
+    if colon and name.isidentifier():
+        return Path(path), name
+    return Path(target), NAME
+
+
+class Script:
+    """A script that runs until the picture can be made.
+
+    watched: what was watched in the step that is wanted, such as a Recording; None before it
+    """
+
+    def __init__(self, options: argparse.Namespace):
+        self.path, self.name = split_target(options.script)
+        self.step: int = options.step
+        self.arguments: list[str] = options.arguments
+        self.watched: Any = None
+        self._calls = 0  # of backward() on the tensor of that name
+        self._others: list[str] = []  # names of other tensors that backward() was called on
+        self._problem: Exception | None = None  # that came up in drawing
+        if not self.path.is_file():
+            raise Problem(f"{self.path} is not there; expected a Python script, or SCRIPT:NAME")
+
+    def run(
+        self, watching: Callable[[], AbstractContextManager[Any]], draw: Callable[[Any], None]
+    ) -> None:
+        """Run the script, with `watching()` around the step, and draw its tensor.
+
+        At the end of a script without such a backward(), draw gets the variable of that name, or
+        None.
+        """
+        self._watching, self._draw = watching, draw
+        variables: dict[str, Any] = {}
+        try:
+            with ExitStack() as self._stack, self._backward_replaced(), self._as_main():
+                self._watch_if_next()
+                variables = runpy.run_path(str(self.path), run_name="__main__")
+        except _Found:
+            if self._problem is not None:
+                raise self._problem from None
+            return
+        except SystemExit as end:
+            if end.code not in (None, 0):
+                raise Problem(f"{self.path} ended with exit code {end.code}") from None
+        except Exception as error:
+            self._print_traceback(error)
+            raise ScriptFailed(f"{self.path} raised {type(error).__name__}, see above") from error
+        self._at_the_end(variables)
+
+    def _watch_if_next(self) -> None:
+        """Begin to watch when all steps before the one that is wanted are over."""
+        if self._calls == self.step - 1 and self.watched is None:
+            self.watched = self._stack.enter_context(self._watching())
+
+    def _at_the_end(self, variables: dict[str, Any]) -> None:
+        value = variables.get(self.name)
+        if self._calls:
+            raise Problem(
+                f"{self.name}.backward() ran {self._calls} times in {self.path}, expected at least "
+                f"{self.step}, as --step says"
+            )
+        if value is None and self._others:
+            found = ", ".join(dict.fromkeys(self._others))
+            raise Problem(
+                f"{self.path} has no variable {self.name}, but backward() was called on {found}; "
+                f"try {self.path}:{self._others[0]}"
+            )
+        self._draw(value)
+
+    # --------------------------------------------------------------------------------------
+    # backward(), watched
+    # --------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def _backward_replaced(self) -> Iterator[None]:
+        original = Tensor.backward
+        script = self
+
+        def backward(self: Tensor, *args: Any, **kwargs: Any) -> None:
+            script._at_backward(self, sys._getframe(1))
+            original(self, *args, **kwargs)
+            script._watch_if_next()
+
+        Tensor.backward = backward  # type: ignore[method-assign]
+        try:
+            yield
+        finally:
+            Tensor.backward = original  # type: ignore[method-assign]
+
+    def _at_backward(self, tensor: Tensor, frame: FrameType | None) -> None:
+        names = list(_names_of(tensor, frame))
+        if self.name not in names:
+            self._others += names
+            return
+        self._calls += 1
+        if self._calls < self.step:
+            return
+        try:
+            self._draw(tensor)
+        except Exception as problem:  # the script's own `except` must not catch it
+            self._problem = problem
+        raise _Found
+
+    # --------------------------------------------------------------------------------------
+    # As `python script.py …` would do it
+    # --------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def _as_main(self) -> Iterator[None]:
+        arguments, path = sys.argv, sys.path[:]
+        sys.argv = [str(self.path), *self.arguments]
+        sys.path.insert(0, str(self.path.resolve().parent))
+        try:
+            yield
+        finally:
+            sys.argv, sys.path[:] = arguments, path
+
+    def _print_traceback(self, error: BaseException) -> None:
+        """The traceback from the script's own first line on, without ours."""
+        own = error.__traceback__
+        while own is not None and own.tb_frame.f_code.co_filename != str(self.path):
+            own = own.tb_next
+        traceback.print_exception(type(error), error, own or error.__traceback__)
+
+
+def _names_of(tensor: Tensor, frame: FrameType | None) -> Iterator[str]:
+    """The variables that hold the tensor, in the function that calls, its callers and globals."""
+    while frame is not None:
+        for names in (frame.f_locals, frame.f_globals):
+            yield from (name for name, value in list(names.items()) if value is tensor)
+        frame = frame.f_back
