@@ -139,7 +139,7 @@ def heat_map(
     picture = attention_svg(matrix, (list(row_names), list(column_names)))
     width, height = map(float, re.findall(r"[\d.]+", picture.split('viewBox="0 0 ')[1])[:2])
     parts = ['<g transform="translate(14 30)">', picture, "</g>"]
-    _write(path, max(width + 14, _title_width(title)), height + 30, title, parts)
+    _write(path, width + 14, height + 30, title, parts)
 
 
 def images(
@@ -174,7 +174,7 @@ def images(
                 f"{escape(titles[number])}</text>"
             )
     rows = math.ceil(len(pictures) / columns)
-    width = max(gap + step_x * min(columns, len(pictures)), _title_width(title))
+    width = gap + step_x * min(columns, len(pictures))
     _write(path, width, top + step_y * rows, title, parts)
 
 
@@ -195,10 +195,6 @@ def _points(xs: Any, ys: Any, log_y: bool) -> list[tuple[float, float]]:
 def _legend_width(names: Any) -> float:
     """Pixels for the names beside a plot; none if there is nothing to tell apart."""
     return 0.0 if len(names) < 2 else 40 + LETTER * max(map(len, names))
-
-
-def _title_width(title: str) -> float:
-    return 24 + 1.3 * LETTER * len(title)
 
 
 def _frame(x_axis: Axis, y_axis: Axis, x_label: str, y_label: str) -> list[str]:
@@ -272,12 +268,13 @@ def _png(picture: np.ndarray) -> bytes:
 
 
 def _write(path: Path, width: float, height: float, title: str, parts: list[str]) -> None:
+    width = max(width, 24 + 1.3 * LETTER * len(title))  # a long title has its room
     size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
     head = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="{FONTS}" font-size="12" '
         'fill="#334155">',
         f'<rect width="{width:.0f}" height="{height:.0f}" fill="#ffffff"/>',
-        f'<text x="14" y="24" font-size="15" font-weight="bold">{escape(title)}</text>',
+        f'<text x="14" y="25" font-size="15" font-weight="bold">{escape(title)}</text>',
     ]
     write_text(path, "\n".join([*head, *parts, "</svg>"]) + "\n")
 
