@@ -11,9 +11,14 @@ formula   equations, from docstrings        names     of variables, parameters a
 modules   the tree of modules               collapse  what is seen of a graph, what is a box
 dot       the DOT language                  labels    the text on boxes, little matrices
 engine    Graphviz                          render    a picture in a file
-explore   the step-through page
+explore   the step-through page             attention every head, with its gradients
+report    curves of a training              depth     plain against residual networks
+html      pages in one file                 palette   colours
 """
 
+from .attention import AttentionPage, attention
+from .attention_picture import attention_svg, attention_text
+from .depth import DepthComparison, compare_depth
 from .dot import dot, dot_source
 from .engine import GraphvizMissing, run_dot
 from .explore import explore
@@ -21,11 +26,14 @@ from .formula import Formula, formula_of
 from .model import Contribution, Graph, ModuleInfo, Node, Step
 from .record import Recording, record
 from .render import render
+from .report import training_report
 from .trace import trace
 from .values import Value, value_of
 
 __all__ = [
+    "AttentionPage",
     "Contribution",
+    "DepthComparison",
     "Formula",
     "Graph",
     "GraphvizMissing",
@@ -34,6 +42,10 @@ __all__ = [
     "Recording",
     "Step",
     "Value",
+    "attention",
+    "attention_svg",
+    "attention_text",
+    "compare_depth",
     "dot",
     "dot_source",
     "explore",
@@ -42,5 +54,6 @@ __all__ = [
     "render",
     "run_dot",
     "trace",
+    "training_report",
     "value_of",
 ]
