@@ -31,7 +31,9 @@ _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 def escape(text: str) -> str:
     """Text for an HTML-like label: a module called `<script>` is drawn as that."""
-    return html.escape(_FORBIDDEN.sub("�", text), quote=True)
+    text = html.escape(_FORBIDDEN.sub("�", text), quote=True)
+    # Graphviz puts the node's name for \N, unless something (of no width) comes in between.
+    return text.replace("\\", "\\&#8203;")
 
 
 def quote(text: str) -> str:
