@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-fast lint bench clean
+.PHONY: demo test test-fast lint bench pictures clean
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/spirals.py
@@ -23,6 +23,9 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/run.py
 
+pictures: $(VENV)/.viz
+	$(BIN)/python docs/pictures.py
+
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis out
 
@@ -35,6 +38,10 @@ $(VENV)/.installed: setup.cfg pyproject.toml
 
 $(VENV)/.test: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
+	touch $@
+
+$(VENV)/.viz: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[viz]'
 	touch $@
 
 # With Numba, whose kernels run by themselves once it is there.

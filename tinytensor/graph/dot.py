@@ -135,7 +135,7 @@ class _Writer:
         largest = max((link.gradient or 0.0 for link in self.scene.links), default=0.0)
         for link in self.scene.links:
             ends = f"{self.names[link.source]} -> {self.names[link.target]}"
-            times = f' [label="×{link.count}"]' if link.count > 1 else ""
+            times = f' [label=" ×{link.count}"]' if link.count > 1 else ""
             yield f"  {ends}{times};"
             if "grads" in self.show and link.gradient is not None:
                 yield self._gradient(link, largest)

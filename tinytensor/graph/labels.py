@@ -117,7 +117,23 @@ def statistics(value: Value) -> str:
     return line + (font(f"  {marks}", 9, ALARM, bold=True) if marks else "")
 
 
-def described(value: Value, small: np.ndarray | None) -> str:
+def value_rows(value: Value | None, grad: Value | None) -> list[str]:
+    """Rows for a value and its gradient, which is marked by ∇; narrow ones share a row."""
+    small = None if value is None else as_matrix(value)
+    small_grad = None if grad is None else as_matrix(grad)
+    shown = "" if value is None else _described(value, small)
+    mark = font("∇ ", 10, GRADIENT, bold=True)
+    if small_grad is not None and grad is not None and grad.shape:
+        marked = _beside(mark, matrix(small_grad))
+    else:
+        marked = "" if grad is None else mark + _described(grad, small_grad)
+    if small is not None and marked and small.shape[1] <= SIDE_BY_SIDE:
+        matrices = value is not None and value.shape
+        return [_beside(shown, marked) if matrices else shown + font("    ", 9) + marked]
+    return [row for row in (shown, marked) if row]
+
+
+def _described(value: Value, small: np.ndarray | None) -> str:
     """A value: a matrix if it is small, a number, or a line of statistics."""
     if small is None:
         return statistics(value)
@@ -126,22 +142,6 @@ def described(value: Value, small: np.ndarray | None) -> str:
     x = small.item()
     bad = isinstance(x, float) and not math.isfinite(x)
     return font(number(x), 10, ALARM if bad else INK)
-
-
-def value_rows(value: Value | None, grad: Value | None) -> list[str]:
-    """Rows for a value and its gradient, which is marked by ∇; narrow matrices share a row."""
-    small = None if value is None else as_matrix(value)
-    small_grad = None if grad is None else as_matrix(grad)
-    shown = "" if value is None else described(value, small)
-    shown_grad = "" if grad is None else _marked(described(grad, small_grad))
-    narrow = small is not None and small.shape[1] <= SIDE_BY_SIDE
-    if narrow and small_grad is not None:
-        return [_beside(shown, shown_grad)]
-    return [row for row in (shown, shown_grad) if row]
-
-
-def _marked(gradient: str) -> str:
-    return _beside(font("∇", 10, GRADIENT, bold=True), gradient)
 
 
 def _beside(left: str, right: str) -> str:
