@@ -40,7 +40,11 @@ def browser() -> Iterator[Any]:
 @pytest.fixture
 def page(browser: Any) -> Iterator[Any]:
     """A new tab; afterwards, no request must have left and no script have failed."""
-    context = browser.new_context(viewport={"width": 1300, "height": 800}, accept_downloads=True)
+    context = browser.new_context(
+        viewport={"width": 1300, "height": 800},
+        accept_downloads=True,
+        reduced_motion="reduce",  # views are at rest at once
+    )
     tab = context.new_page()
     requests: list[str] = []
     complaints: list[str] = []

@@ -312,7 +312,7 @@ def test_ready_and_waiting(page: Any, small: Page) -> None:
           const next = document.getElementById("next");
           while (!next.disabled) {
             next.click();
-            seen.push(document.querySelector(".queues").innerText);
+            seen.push(document.querySelector(".queues").textContent);
           }
           return seen;
         }"""

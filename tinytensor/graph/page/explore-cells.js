@@ -13,7 +13,7 @@ const Cells = (() => {
 
   /* An argument of the op as text: argument(node, "dim") of "dim=-1, keepdim=True" is "-1". */
   function argument(node, name) {
-    const found = new RegExp(`(?:^|, )${name}=(\\([^)]*\\)|\\[[^\\]]*\\]|[^,]*)`).exec(node.args);
+    const found = new RegExp(`(?:^|, )${name}=(\\((?:[^()]|\\([^)]*\\))*\\)|\\[[^\\]]*\\]|[^,]*)`).exec(node.args);
     return found === null ? "" : found[1];
   }
 
@@ -269,6 +269,47 @@ const Cells = (() => {
     return {};
   }
 
+  /* x[index] for integers, slices, None and Ellipsis, read from the argument's text. */
+  function slice(node, result, cell) {
+    const shape = shapeOf(node, 0);
+    const text = argument(node, "index");
+    const inside = /^\(?(.*?),?\)?$/.exec(text)[1];
+    const items = inside.match(/slice\([^)]*\)|Ellipsis|None|-?\d+/g) || [];
+    if (node.args.includes("…") || !items.length) return unknown(node, result, cell);
+    const taken = items.filter((item) => item !== "None" && item !== "Ellipsis").length;
+    const whole = Array(shape.length - taken).fill("slice(None, None, None)");
+    const dots = items.indexOf("Ellipsis");
+    const full = dots < 0 ? [...items, ...whole] : [...items.slice(0, dots), ...whole, ...items.slice(dots + 1)];
+    const rules = []; // for each dimension of x: the places taken, and whether y has it
+    const kept = []; // for each dimension of y: the dimension of x, or -1 for a new one
+    for (const item of full) {
+      if (item === "None") {
+        kept.push(-1);
+        continue;
+      }
+      const n = shape[rules.length];
+      if (item.startsWith("slice")) {
+        kept.push(rules.length);
+        rules.push(places(item, n));
+      } else rules.push([(Number(item) + n) % n]);
+    }
+    const source = (at) => {
+      const from = rules.map((taken) => taken[0]);
+      kept.forEach((d, i) => { if (d >= 0) from[d] = rules[d][at[i]]; });
+      return ravel(from, shape);
+    };
+    if (result === "y") return { 0: [source(unravel(cell, node.shape))] };
+    return { g: everything(node.shape).filter((i) => source(unravel(i, node.shape)) === cell) };
+  }
+
+  /* The places that "slice(1, None, 2)" takes of n. */
+  function places(text, n) {
+    const [start, stop, step] = text.slice(6, -1).split(", ").map((part) => (part === "None" ? null : Number(part)));
+    const from = start === null ? 0 : start < 0 ? start + n : start;
+    const to = stop === null ? n : stop < 0 ? stop + n : Math.min(stop, n);
+    return range(n).filter((i) => i >= from && i < to && (i - from) % (step || 1) === 0);
+  }
+
   /* When nothing is known: the same cell if shapes agree, else all. */
   function unknown(node, result, cell) {
     const places = range(node.inputs.length).filter((i) => node.inputs[i] !== null);
@@ -289,6 +330,7 @@ const Cells = (() => {
     [embedding, "Embedding"],
     [attention, "Attention"],
     [join, "Cat Stack"],
+    [slice, "Slice"],
     [elementwise, "Add Sub Mul Div Neg Abs Sign Lerp Where Maximum Minimum Fmax Fmin Clamp " +
       "MaskedFill Expand Dropout PowScalar Pow Sqrt Rsqrt Reciprocal Hypot Exp Exp2 Expm1 Log Log1p " +
       "Log2 Log10 Logaddexp Xlogy Sigmoid Logit Erf Erfc Gelu GeluTanh Silu Mish Softplus LogSigmoid " +

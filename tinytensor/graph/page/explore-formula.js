@@ -51,7 +51,7 @@ const Formula = (() => {
     const shown = new Set();
     const known = symbols(node);
     for (const piece of pieces(right, known)) {
-      if (typeof piece === "string") line.append(element("span", { class: "sign" }, piece));
+      if (typeof piece === "string") line.append(...signs(piece));
       else if (shown.has(piece.slot) || piece.slot === result) {
         line.append(element("b", { class: "sign" }, piece.symbol));
       } else {
@@ -68,6 +68,16 @@ const Formula = (() => {
     block.append(element("p", { class: "formula" }, `${left} = ${right}`), line, ...(more ? [more] : []),
       element("p", { class: "working", hidden: true, "aria-live": "polite" }));
     return block;
+  }
+
+  /* What stands between matrices; a power right after one is raised beside it: bᵀ, y². */
+  function signs(text) {
+    const power = /^[ᵀ⁻¹²³ᵖ]*/.exec(text)[0];
+    const rest = text.slice(power.length);
+    return [
+      ...(power ? [element("span", { class: "power" }, power)] : []),
+      ...(rest ? [element("span", { class: "sign" }, rest)] : []),
+    ];
   }
 
   /* What a result depends on beside what its formula names: for y all inputs, for a gradient g and

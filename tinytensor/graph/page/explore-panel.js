@@ -21,8 +21,8 @@ const Panel = (() => {
       parts.push(...folded("Why this order?", Order.explanation(actions.go, actions.runTo), true));
     }
     parts.push(queues(walk, position));
+    panel.scrollTop = 0; // now, while nothing has to be laid out for it
     panel.replaceChildren(...parts.filter((part) => part !== null));
-    panel.scrollTop = 0;
   }
 
   /* ---------------------------------------------------------------------------------------

@@ -7,29 +7,49 @@
 const View = (() => {
   const { svg } = TT;
   const MARGIN = 24;
+  const SMALLEST = 0.5; // the scale at which labels can still be read
+  const GLIDE = 180; // milliseconds
 
   const canvas = svg("svg", { class: "canvas", role: "group", "aria-label": "graph" });
   const places = new Map(); // room → viewBox {x, y, w, h}
-  let box = { x: 0, y: 0, w: 1, h: 1 };
+  let box = { x: 0, y: 0, w: 1, h: 1 }; // what is seen
+  let goal = box; // what will be seen when the view has come to rest
   let room = -1;
   let picture = null;
   let groups = []; // the <g> of each entry
   let edges = []; // {from, to, path}
   let entryOf = new Map(); // "node:3", "room:2", "in:5" → entry
+  let gliding = 0; // the frame that is asked for, while the view moves
   const events = { select: () => {}, enter: () => {}, port: () => {} };
 
   /* ---------------------------------------------------------------------------------------
      Drawing */
 
-  function show(index, { keep = true } = {}) {
+  function show(index) {
     const target = Graph.viewOf(index);
     if (target === room) return;
-    if (room >= 0) places.set(room, { ...box });
+    const before = room;
+    if (room >= 0) places.set(room, goal);
+    else measure(canvas.getBoundingClientRect());
     room = target;
     draw();
-    const known = keep ? places.get(room) : undefined;
-    if (known) setBox(known);
-    else fit();
+    fit();
+    if (places.has(room)) setBox(places.get(room));
+    if (before >= 0) arrive(before);
+  }
+
+  /* Come in from the room before: out of its box, or into this one. */
+  function arrive(before) {
+    const to = goal;
+    if (Graph.chain(room).includes(before)) {
+      box = { x: to.x - to.w / 4, y: to.y - to.h / 4, w: to.w * 1.5, h: to.h * 1.5 };
+    } else {
+      const out = Graph.chain(before).map((at) => entryOf.get(`room:${at}`)).find((at) => at !== undefined);
+      if (out === undefined) return;
+      const [cx, cy, w, h] = picture.layout.at[out];
+      box = { x: cx - w, y: cy - h, w: 2 * w, h: 2 * h };
+    }
+    glide(to);
   }
 
   function draw() {
@@ -165,7 +185,14 @@ const View = (() => {
   /* ---------------------------------------------------------------------------------------
      Pan, zoom, fit */
 
+  /* Look at this part of the picture. */
   function setBox(next) {
+    cancelAnimationFrame(gliding);
+    goal = next;
+    look(next);
+  }
+
+  function look(next) {
     box = next;
     canvas.setAttribute("viewBox", [box.x, box.y, box.w, box.h].join(" "));
   }
@@ -174,19 +201,21 @@ const View = (() => {
   function fit() {
     const [width, height] = picture.layout.size;
     setBox({ x: -MARGIN, y: -MARGIN, w: width + 2 * MARGIN, h: height + 2 * MARGIN });
-    const scale = currentScale();
+    const scale = scaleOf(box);
     if (scale > 1.25) zoom(1.25 / scale);
   }
 
-  const currentScale = () => {
-    const { width, height } = canvas.getBoundingClientRect();
-    return Math.min((width || 800) / box.w, (height || 600) / box.h);
-  };
+  /* The size of the window onto the picture. Asking for it anew would lay out the page each time. */
+  const seen = { width: 0, height: 0 };
+  const measure = ({ width, height }) => Object.assign(seen, { width, height });
+  new ResizeObserver(([entry]) => measure(entry.contentRect)).observe(canvas);
+
+  const scaleOf = ({ w, h }) => Math.min((seen.width || 800) / w, (seen.height || 600) / h);
 
   /* Zoom by a factor about a point of the picture; the middle if none is given. */
   function zoom(factor, x = box.x + box.w / 2, y = box.y + box.h / 2) {
-    const scale = currentScale() * factor;
-    const f = scale > 6 ? 6 / currentScale() : scale < 0.02 ? 0.02 / currentScale() : factor;
+    const scale = scaleOf(box) * factor;
+    const f = Math.min(Math.max(scale, 0.02), 6) / scaleOf(box);
     setBox({ x: x - (x - box.x) / f, y: y - (y - box.y) / f, w: box.w / f, h: box.h / f });
   }
 
@@ -201,35 +230,30 @@ const View = (() => {
     const at = entryFor(node);
     if (at < 0) return;
     const [cx, cy, w, h] = picture.layout.at[at];
-    const { width, height } = canvas.getBoundingClientRect();
-    if (!width) return;
-    if (currentScale() < 0.45) zoom(0.8 / currentScale(), cx, cy);
-    const scale = currentScale();
-    const seen = { w: width / scale, h: height / scale };
-    const middle = { x: box.x + box.w / 2, y: box.y + box.h / 2 };
-    const room = { x: seen.w / 2 - w / 2 - 30, y: seen.h / 2 - h / 2 - 40 };
-    const clamp = (from, to, slack) => (Math.abs(to - from) <= Math.max(slack, 0) ? from
-      : to > from ? to - Math.max(slack, 0) : to + Math.max(slack, 0));
-    const x = clamp(middle.x, cx, room.x);
-    const y = clamp(middle.y, cy, room.y);
-    glide({ ...box, x: box.x + x - middle.x, y: box.y + y - middle.y });
+    const scale = Math.max(scaleOf(goal), SMALLEST);
+    const size = { w: (goal.w * scaleOf(goal)) / scale, h: (goal.h * scaleOf(goal)) / scale };
+    const middle = { x: goal.x + goal.w / 2, y: goal.y + goal.h / 2 };
+    const slack = { x: (seen.width / scale - w) / 2 - 30, y: (seen.height / scale - h) / 2 - 40 };
+    const near = (from, to, room) => Math.min(Math.max(from, to - Math.max(room, 0)), to + Math.max(room, 0));
+    const x = near(middle.x, cx, slack.x);
+    const y = near(middle.y, cy, slack.y);
+    glide({ x: x - size.w / 2, y: y - size.h / 2, ...size });
   }
 
-  let gliding = 0;
   const still = window.matchMedia("(prefers-reduced-motion: reduce)");
 
   /* Move the view smoothly. */
-  function glide(to, done = () => {}) {
+  function glide(to) {
     cancelAnimationFrame(gliding);
-    const from = { ...box };
-    if (still.matches || document.hidden) { setBox(to); done(); return; }
+    goal = to;
+    const from = box;
+    if (still.matches || document.hidden) { look(to); return; }
     const start = performance.now();
     const frame = (now) => {
-      const t = Math.min((now - start) / 180, 1);
+      const t = Math.min(Math.max((now - start) / GLIDE, 0), 1);
       const s = t * (2 - t);
-      setBox(Object.fromEntries(["x", "y", "w", "h"].map((k) => [k, from[k] + (to[k] - from[k]) * s])));
+      look(Object.fromEntries(["x", "y", "w", "h"].map((k) => [k, from[k] + (to[k] - from[k]) * s])));
       if (t < 1) gliding = requestAnimationFrame(frame);
-      else done();
     };
     gliding = requestAnimationFrame(frame);
   }
@@ -243,7 +267,7 @@ const View = (() => {
   canvas.addEventListener("pointerdown", (event) => {
     pointers.set(event.pointerId, event);
     moved = false;
-    cancelAnimationFrame(gliding);
+    setBox(box);
   });
   canvas.addEventListener("pointermove", (event) => {
     const before = pointers.get(event.pointerId);
@@ -252,7 +276,7 @@ const View = (() => {
     if (!moved && far < 4) return;
     if (!moved) canvas.setPointerCapture(event.pointerId);
     moved = true;
-    const scale = currentScale();
+    const scale = scaleOf(box);
     if (pointers.size === 1) {
       setBox({ ...box, x: box.x - (event.clientX - before.clientX) / scale, y: box.y - (event.clientY - before.clientY) / scale });
     } else {
@@ -300,6 +324,6 @@ const View = (() => {
 
   return Object.freeze({
     canvas, events, show, paint, fit, zoom, reveal, entryFor, inside, setBox,
-    room: () => room, viewBox: () => box, picture: () => picture,
+    room: () => room, viewBox: () => goal, picture: () => picture,
   });
 })();

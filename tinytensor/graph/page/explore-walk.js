@@ -27,10 +27,11 @@ const Walks = (() => {
         while (count < at.length && at[count] <= position) count += 1;
         return count;
       },
-      /* "now", "done", "ready", "waiting" (for some), "far" (nothing came yet), "unused". */
+      /* "now", "done", "ready", "waiting" (for some), "far" (nothing came yet); for what is no step
+         of the walk, "given" (the leaves of forward) or "unused". */
       status(node, position) {
         const ran = ranAt[node];
-        if (ran === 0) return arrivals[node].length || start.has(node) ? "given" : "unused";
+        if (ran === 0) return name === "forward" ? "given" : "unused";
         if (ran === position) return "now";
         if (ran < position) return "done";
         if (start.has(node)) return "ready";
