@@ -76,35 +76,33 @@ def attention(query, key, value, bias, drop, scale, causal, y, normalizer):
 
     A row that may attend to nothing gives zeros; its normalizer is +inf, so that A is 0 there.
     """
-    heads, length, keys = query.shape[1], query.shape[2], key.shape[2]
+    heads, length, width = query.shape[1], query.shape[2], value.shape[3]
     blocks = (length + QUERIES - 1) // QUERIES
     for task in prange(query.shape[0] * heads * blocks):
         n, h, first = task // blocks // heads, task // blocks % heads, task % blocks * QUERIES
         last = min(first + QUERIES, length)
-        q, out = query[n, h, first:last], y[n, h, first:last]
-        out[:] = f32(0.0)
-        top = np.full(last - first, f32(-np.inf))
-        total = np.zeros(last - first, dtype=np.float32)
-        tile = np.empty((last - first) * KEYS, dtype=np.float32)
-        for start in range(0, min(keys, last) if causal else keys, KEYS):
-            stop = min(start + KEYS, keys)
-            if causal:
-                stop = min(stop, last)
-            s = tile[: (last - first) * (stop - start)].reshape(last - first, stop - start)
+        rows = last - first
+        q, out = query[n, h, first:last], np.zeros((rows, width), dtype=np.float32)
+        top = np.full(rows, f32(-np.inf))
+        total = np.zeros(rows, dtype=np.float32)
+        tile = np.empty(rows * KEYS, dtype=np.float32)
+        end = min(key.shape[2], last) if causal else key.shape[2]
+        for start in range(0, end, KEYS):
+            stop = min(start + KEYS, end)
+            s = tile[: rows * (stop - start)].reshape(rows, stop - start)
             scores(q, key[n, h, start:stop], scale, bias, n, h, first, start, causal, s)
             soften(s, top, total, out)
             if drop.size:
-                for i in range(s.shape[0]):
-                    for j in range(s.shape[1]):
+                for i in range(rows):
+                    for j in range(stop - start):
                         s[i, j] *= drop[n, h, first + i, start + j]
             gemm(s, False, value[n, h, start:stop], False, out, 1.0, 1.0)
-        for i in range(last - first):
-            normalizer[n, h, first + i] = top[i] + math.log(total[i])
-            if total[i] == f32(0.0):
-                total[i] = f32(1.0)
-                normalizer[n, h, first + i] = f32(np.inf)
-            for j in range(out.shape[1]):
-                out[i, j] /= total[i]
+        for i in range(rows):
+            empty_row = total[i] == f32(0.0)
+            normalizer[n, h, first + i] = f32(np.inf) if empty_row else top[i] + math.log(total[i])
+            divided = f32(0.0) if empty_row else f32(1.0) / total[i]
+            for j in range(width):
+                y[n, h, first + i, j] = out[i, j] * divided
 
 
 @parallel_for(
@@ -118,7 +116,7 @@ def attention_gradient(
 
     Σ dA·A over the keys equals Σ g·y over the width, which needs no weights.
     """
-    heads, length, keys = query.shape[1], query.shape[2], key.shape[2]
+    heads, length = query.shape[1], query.shape[2]
     for head in prange(query.shape[0] * heads):
         n, h = head // heads, head % heads
         delta = np.empty(length, dtype=np.float32)
@@ -127,23 +125,24 @@ def attention_gradient(
             for j in range(g.shape[3]):
                 total += g[n, h, i, j] * y[n, h, i, j]
             delta[i] = total
-        dq[n, h] = f32(0.0)
-        dk[n, h] = f32(0.0)
-        dv[n, h] = f32(0.0)
         tiles = np.empty((2, QUERIES * KEYS), dtype=np.float32)
-        for start in range(0, keys, KEYS):
-            stop = min(start + KEYS, keys)
-            k, v = key[n, h, start:stop], value[n, h, start:stop]
+        for start in range(0, key.shape[2], KEYS):
+            end = min(start + KEYS, key.shape[2])
+            dk[n, h, start:end] = f32(0.0)
+            dv[n, h, start:end] = f32(0.0)
             for first in range(start // QUERIES * QUERIES if causal else 0, length, QUERIES):
                 last = min(first + QUERIES, length)
-                size = (last - first) * (stop - start)
+                stop = min(end, last) if causal else end
+                k, v = key[n, h, start:stop], value[n, h, start:stop]
                 q, g_rows = query[n, h, first:last], g[n, h, first:last]
+                size = (last - first) * (stop - start)
                 a = tiles[0, :size].reshape(last - first, stop - start)
                 da = tiles[1, :size].reshape(last - first, stop - start)
                 scores(q, k, scale, bias, n, h, first, start, causal, a)
                 gemm(g_rows, False, v, True, da, 1.0, 0.0)
                 weights_and_gradient(a, da, drop, n, h, first, start, normalizer[n, h], delta)
-                gemm(da, False, k, False, dq[n, h, first:last], scale, 1.0)
+                # The first keys come first, so that no dQ is there yet.
+                gemm(da, False, k, False, dq[n, h, first:last], scale, 1.0 if start else 0.0)
                 gemm(da, True, q, False, dk[n, h, start:stop], scale, 1.0)
                 gemm(a, True, g_rows, False, dv[n, h, start:stop], 1.0, 1.0)
 
@@ -172,7 +171,9 @@ def score_normalizer(op: Any) -> None:
 def _as_heads(x: Any) -> Any:
     """(…, L, E) → (N, H, L, E) with contiguous rows; N and H are 1 where there are none."""
     x = x.reshape((1,) * (4 - x.ndim) + x.shape)
-    return x if x.strides[3] == x.itemsize else np.ascontiguousarray(x)
+    # Rows of an expanded array lie on top of each other, which BLAS does not know.
+    in_rows = x.strides[3] == x.itemsize and x.strides[2] >= x.itemsize * x.shape[3]
+    return x if in_rows else np.ascontiguousarray(x)
 
 
 def _expanded(x: Any, shape: tuple) -> Any:
@@ -220,6 +221,7 @@ def scaled_dot_product_attention_backward(op: Any, g: Any) -> Any:
     bias, drop = _expanded(bias, scores_shape), _expanded(drop, scores_shape)
     dq, dk, dv = (_empty_heads(x.shape) for x in (query, key, value))
     attention_gradient(
-        query, key, value, bias, drop, f32(op.scale), op.causal, y, normalizer, g, dq, dk, dv
+        query, key, value, bias, drop, f32(op.scale), op.causal,
+        y, normalizer, g, dq, dk, dv,
     )  # fmt: skip
     return dq.reshape(shapes[0]), dk.reshape(shapes[1]), None, dv.reshape(shapes[2])
