@@ -85,6 +85,13 @@ class LSTM(RNNBase):
         h, c = lstm_step(F.linear(state[0], weights.hh, x), state[1])
         return (h if weights.hr is None else F.linear(h, weights.hr)), c
 
+    def sequence(self, x: Tensor, state: State, weights: Weights) -> tuple[Tensor, State] | None:
+        if weights.hr is not None:
+            return None
+        h, c = state
+        y, c = tt.lstm_sequence(x, h, c, weights.ih, weights.hh, weights.bias)
+        return y, (y[-1], c)
+
     def _state_sizes(self) -> list[int]:
         return [self._output_size, self.hidden_size]
 

@@ -23,6 +23,9 @@ from .utils.rnn import PackedSequence
 
 State = tuple[Tensor, ...]  # (h,), or (h, c) for an LSTM
 
+# Gates, over all steps. Fewer than this go step by step, so that a graph shows every step.
+LONG = 2**13
+
 
 class Weights(NamedTuple):
     """The parameters of one layer in one direction."""
@@ -176,6 +179,10 @@ class RNNBase(Module):
         """The next state, out of a step's inputs (N, G·H) and the state before."""
         raise NotImplementedError(f"{type(self).__name__}: step is not written")
 
+    def sequence(self, x: Tensor, state: State, weights: Weights) -> tuple[Tensor, State] | None:
+        """All steps in one op: (T, N, in) → (T, N, H) and the last state. None: there is none."""
+        return None
+
     # --------------------------------------------------------------------------------------
     # Through time
     # --------------------------------------------------------------------------------------
@@ -232,6 +239,10 @@ class RNNBase(Module):
         self, x: Tensor, sizes: list[int], initial: State, weights: Weights, backwards: bool
     ) -> tuple[Tensor, State]:
         """One layer in one direction; step t has sizes[t] sequences, the first ones of all."""
+        if sizes[0] == sizes[-1] and len(x) * self.gates * self.hidden_size >= LONG:
+            whole = self._as_one(x, sizes, initial, weights, backwards)
+            if whole is not None:
+                return whole
         steps = tt.split(self.from_inputs(x, weights), sizes)
         times = range(len(sizes))[::-1] if backwards else range(len(sizes))
         running = sizes[times[0]]
@@ -251,6 +262,17 @@ class RNNBase(Module):
         if ended:
             state = tuple(tt.cat(rows) for rows in zip(state, *reversed(ended)))
         return tt.cat(outputs), state
+
+    def _as_one(
+        self, x: Tensor, sizes: list[int], initial: State, weights: Weights, backwards: bool
+    ) -> tuple[Tensor, State] | None:
+        """`_through_time` by `sequence`, for sequences of the same length."""
+        x = x.unflatten(0, (len(sizes), sizes[0]))  # (T·N, in) → (T, N, in)
+        whole = self.sequence(x.flip(0) if backwards else x, initial, weights)
+        if whole is None:
+            return None
+        y, state = whole
+        return (y.flip(0) if backwards else y).flatten(0, 1), state  # (T, N, H) → (T·N, H)
 
     # --------------------------------------------------------------------------------------
     # The state, as the user sees it

@@ -1,4 +1,7 @@
-"""Rows of the op table: recurrent cells."""
+"""Rows of the op table: recurrent cells, and whole sequences, which PyTorch has as modules only."""
+
+import importlib
+from typing import Any
 
 from .table import Row, T
 
@@ -14,7 +17,20 @@ def biases(gates: int) -> list[T]:
     return [T(gates * 3), T(gates * 3)]
 
 
+def lstm(x: Any, h: Any, c: Any, w_ih: Any, w_hh: Any, b: Any = None) -> Any:
+    torch = importlib.import_module("torch")
+    b = x.new_zeros(w_ih.shape[0]) if b is None else b
+    weights = [w_ih, w_hh, b, x.new_zeros(w_ih.shape[0])]
+    options = (True, 1, 0.0, False, False, False)  # biases, layers, …
+    y, _, c = torch.lstm(x, (h[None], c[None]), weights, *options)
+    return y, c[0]
+
+
+STEPS = T(4, 2, 4)  # (T, N, in)
 ROWS = [
+    Row("lstm_sequence", STEPS, H, H, *weights(4), torch=lstm, method=False),
+    Row("lstm_sequence", STEPS, H, H, *weights(4), T(12), torch=lstm, method=False),
+    Row("lstm_sequence", T(1, 1, 4), T(1, 3), T(1, 3), *weights(4), torch=lstm, method=False),
     Row("lstm_cell", X, (H, H), *weights(4), method=False),
     Row("lstm_cell", X, (H, H), *weights(4), *biases(4), method=False),
     Row("lstm_cell", T(1, 4), (T(1, 3), T(1, 3)), *weights(4), *biases(4), method=False),

@@ -16,3 +16,8 @@ def as_rows(x: Any) -> Any:
     if x.ndim != 2:
         x = x.reshape(-1, x.shape[-1]) if x.size else x.reshape(0, x.shape[-1])
     return x if x.flags.writeable and x.flags.c_contiguous else x.copy(order="C")
+
+
+def contiguous(x: Any) -> Any:
+    """x in its own shape, contiguous and writable."""
+    return x if x.flags.writeable and x.flags.c_contiguous else x.copy(order="C")

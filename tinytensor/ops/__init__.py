@@ -63,6 +63,7 @@ from .power import *
 from .rearrange import *
 from .rectifier import *
 from .recurrent import *
+from .recurrent_sequence import *
 from .reduce import *
 from .resample import *
 from .rounding import *
@@ -113,6 +114,8 @@ __all__ = [
     "relu6", "softshrink", "threshold",
     # recurrent
     "gru_cell", "lstm_cell", "rnn_relu_cell", "rnn_tanh_cell",
+    # recurrent sequence
+    "lstm_sequence",
     # selective scan
     "linear_scan", "selective_scan", "selective_scan_ref",
     # reduce

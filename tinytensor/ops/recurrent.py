@@ -31,7 +31,7 @@ def _blocks(x: Any, count: int) -> list:
 # ------------------------------------------------------------------------------------------
 
 
-def _lstm_values(z: Any, c: Any) -> tuple:
+def lstm_values(z: Any, c: Any) -> tuple:
     """The gates, the new cell state and its tanh."""
     i, f, g, o = _blocks(z, 4)
     i, f, g, o = sigmoid(i), sigmoid(f), tanh(g), sigmoid(o)
@@ -50,12 +50,12 @@ class LstmStep(Op):
     saves = ("z", "c")
 
     def forward(self, z: Array, c: Array) -> tuple:
-        _, _, _, o, new, squashed = self.keep(_lstm_values, z, c)
+        _, _, _, o, new, squashed = self.keep(lstm_values, z, c)
         return o * squashed, new
 
     def backward(self, gh: Any, gk: Any) -> Any:
         z, c = self.saved
-        i, f, g, o, _, squashed = self.recall(_lstm_values, z, c)
+        i, f, g, o, _, squashed = self.recall(lstm_values, z, c)
         s = gk + gh * o * (1 - squashed * squashed)
         di = s * g * i * (1 - i)
         df = s * c * f * (1 - f)
