@@ -103,7 +103,8 @@ const Detail = (() => {
       for (let j = 0; j < head.keys; j++, at++) {
         if (head.isMasked(at)) continue;
         context.fillStyle = Paint.inkOn(quantity, values[at], largest);
-        const text = quantity === "A" ? values[at].toFixed(2) : number(values[at], 2);
+        let text = quantity === "A" ? values[at].toFixed(2) : number(values[at], 2);
+        if (context.measureText(text).width > box.w - 3) text = number(values[at], 1);
         context.fillText(text, box.left + (j + 0.5) * box.w, box.top + (i + 0.5) * box.h);
       }
     }

@@ -26,14 +26,19 @@ const { heads, headGroups } = (() => {
     return new Float32Array(bytes.buffer);
   }
 
+  /* A token of which something is seen, on one line. */
+  function visible(token) {
+    return token.replaceAll("\n", "⏎").replaceAll("\t", "⇥").replace(/^ +$/, (blanks) => "␣".repeat(blanks.length)) || "∅";
+  }
+
   class Head {
     constructor(map, index) {
       this.map = map;
       this.index = index; // among the heads of its layer
       this.queries = map.queries;
       this.keys = map.keys;
-      this.rows = source.tokens[map.rows];
-      this.columns = source.tokens[map.columns];
+      this.rows = source.tokens[map.rows].map(visible);
+      this.columns = source.tokens[map.columns].map(visible);
       this.bias = map.bias === null ? null : biases[map.bias[index % map.bias.length]];
       this.known = {}; // quantity → Float32Array (L·S), made when first asked for
     }

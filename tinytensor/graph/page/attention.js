@@ -77,7 +77,7 @@
 
   function drawSome() {
     const until = performance.now() + 12;
-    do drawOne(queue.shift()); while (queue.length > 0 && performance.now() < until);
+    while (queue.length > 0 && performance.now() < until) drawOne(queue.shift());
     if (queue.length > 0) requestAnimationFrame(drawSome);
     else document.body.dataset.drawn = state.quantity;
   }
