@@ -33,7 +33,7 @@ write into `g` or a saved value. `self.needs(i)` tells whether anyone asks for t
 
 An op with several outputs returns a tuple from forward, and backward then takes one g for each. One
 whose output may share memory with its first argument sets `view = True`; one that has no gradient
-sets `differentiable = False`.
+sets `differentiable = False`; one whose gradients are large, and new arrays each, `fresh = True`.
 
 The file goes on as an op's life does: it is called (`apply`), saves values, and gives them back.
 """
@@ -98,6 +98,8 @@ class Op(Node):
     saves: Any = ()
     view = False  # whether the output may share memory with the first argument
     differentiable = True  # False: backward is never asked for (comparisons and the like)
+    fresh = False  # whether backward gives new arrays (or g), which the walk may add into
+    in_kernel = False  # whether forward ran as a kernel (kernels/route.py)
     name_ = "op"  # the name in error messages: snake_case of the class name
     _plan: tuple = ()  # `saves`, worked out once for the class; see _save_plan
 

@@ -134,6 +134,7 @@ def walk(
             anomaly.check_backward(node, g, results)
 
         contributions: Any = [] if trace else None
+        fresh = node.fresh and not (create_graph or trace)
         for edge, value in zip(node._edges, results):
             if edge is None or value is None:
                 continue
@@ -142,9 +143,15 @@ def walk(
             before = grads.get(edge)
             if before is None:
                 grads[edge] = value
+                if fresh and value is not g:
+                    ours.add(edge)
             elif edge in ours:
                 before += value
                 grads[edge] = before
+            elif fresh and value is not g:
+                value += before
+                grads[edge] = value
+                ours.add(edge)
             else:
                 grads[edge] = before + value
                 if not (create_graph or trace):
@@ -215,7 +222,8 @@ def accumulate(leaf: Any, g: Any, ours: bool, create_graph: bool) -> None:
     if create_graph:
         leaf._grad = g.clone() if leaf._grad is None else leaf._grad + g
     elif leaf._grad is None:
-        leaf._grad = wrap(g if ours and type(g) in _modules else own_copy(g))
+        whole = ours and type(g) in _modules and g.flags.c_contiguous
+        leaf._grad = wrap(g if whole else own_copy(g))
     else:
         leaf._grad.array += g
         writes_of(leaf._grad)[0] += 1

@@ -187,6 +187,21 @@ def _empty_heads(shape: tuple) -> Any:
     return empty((n, length, h, width)).swapaxes(1, 2)
 
 
+def _empty_gradients(query: Any, key: Any, value: Any) -> list:
+    """Empty arrays of their shapes; side by side in memory where q, k and v are.
+
+    That is so if one product made them, whose gradient is then there in one piece.
+    """
+    n, h, length, width = query.shape
+    by_one = query.shape == key.shape == value.shape and (
+        query.strides[2] == key.strides[2] == value.strides[2] == 3 * h * width * query.itemsize
+    )
+    if not by_one:
+        return [_empty_heads(x.shape) for x in (query, key, value)]
+    whole = empty((n, length, 3, h, width))
+    return list(whole.transpose(2, 0, 3, 1, 4))  # (N, L, 3, H, E) → 3 × (N, H, L, E)
+
+
 def _fits(query: Any, key: Any, value: Any) -> bool:
     """Whether these are (…, L, E) with the same batch and heads, and none is empty."""
     same = query.shape[:-2] == key.shape[:-2] == value.shape[:-2]
@@ -219,7 +234,7 @@ def scaled_dot_product_attention_backward(op: Any, g: Any) -> Any:
     query, key, value, y, g = map(_as_heads, (query, key, value, y, g))
     scores_shape = (*query.shape[:3], key.shape[2])
     bias, drop = _expanded(bias, scores_shape), _expanded(drop, scores_shape)
-    dq, dk, dv = (_empty_heads(x.shape) for x in (query, key, value))
+    dq, dk, dv = _empty_gradients(query, key, value)
     attention_gradient(
         query, key, value, bias, drop, f32(op.scale), op.causal,
         y, normalizer, g, dq, dk, dv,

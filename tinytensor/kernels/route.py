@@ -98,8 +98,9 @@ def worth_it(array: Any, threshold: int) -> bool:
 def accelerated(module: str, threshold: int = 8192) -> Callable[[OpClass], OpClass]:
     """Mark an op that has a faster version in `tinytensor/kernels/<module>.py`.
 
-    threshold: how many elements the first argument, and g, must have for it to pay. A kernel that
-    cannot take the arguments at hand returns NotImplemented, and the op's own version runs.
+    threshold: how many elements the first argument, or g, must have for it to pay; backward runs as
+    a kernel also if forward did. A kernel that cannot take the arguments at hand returns
+    NotImplemented, and the op's own version runs.
     """
 
     def mark(op: Any) -> Any:
@@ -118,11 +119,14 @@ def _routed(own: Callable, module: str, name: str, threshold: int) -> Callable:
 
     def method(self: Any, x: Any, *args: Any) -> Any:
         nonlocal fast
-        if worth_it(x, threshold):
+        if type(x) is np.float32:
+            x = np.asarray(x)  # NumPy made a scalar of a gradient
+        if worth_it(x, 1 if self.in_kernel else threshold):
             if fast is None:
                 fast = load(module, name)
             out = fast(self, x, *args)
             if out is not NotImplemented:
+                self.in_kernel = True
                 return out
         return own(self, x, *args)
 

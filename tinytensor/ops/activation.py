@@ -53,6 +53,7 @@ class Gelu(Op):
     """y = x·Φ(x);  dx = g·(Φ(x) + x·φ(x)), φ(x) = exp(−x²/2)/√(2π)"""
 
     saves = ("x",)
+    fresh = True
 
     def forward(self, x: Array) -> Array:
         return x * self.keep(normal_cdf, x)
@@ -75,6 +76,7 @@ class GeluTanh(Op):
     """
 
     saves = ("x",)
+    fresh = True
 
     def forward(self, x: Array) -> Array:
         t = self.keep(gelu_tanh, x)
@@ -92,6 +94,7 @@ class Silu(Op):
     """y = x·s, s = σ(x);  dx = g·s·(1 + x·(1 − s))"""
 
     saves = ("x",)
+    fresh = True
 
     def forward(self, x: Array) -> Array:
         return x * self.keep(sigmoid, x)

@@ -82,6 +82,7 @@ class Attention(Op):
 
     name_ = "scaled_dot_product_attention"
     saves = ("query", "key", "value", "bias", "drop", "out")
+    fresh = True
 
     def forward(self, query: Array, key: Array, bias: Array | None, value: Array,
                 drop: Array | None, scale: float, causal: bool) -> Array:  # fmt: skip

@@ -39,6 +39,7 @@ class CrossEntropy(Op):
     """
 
     saves = ("x", "target", "pull", "spread", "w")
+    fresh = True
 
     def forward(self, x: Array, target: Array, pull: Array, spread: Array | None, w: Array | None,
                 count: Any) -> Array:  # fmt: skip

@@ -28,6 +28,7 @@ class Embedding(Op):
     """
 
     saves = ("index", "factor")
+    fresh = True
 
     def forward(self, weight: Array, index: Array, factor: Array | None) -> Array:
         self.rows = weight.shape[0]

@@ -7,6 +7,8 @@ import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, is_array, xp
@@ -160,7 +162,8 @@ class Split(Op):
         return tuple([x[index] for index in _stretches(sizes, dim)])
 
     def backward(self, *grads: Any) -> Any:
-        return Cat.apply(self.dim, *grads)
+        whole = _in_a_row(grads, self.dim)
+        return Cat.apply(self.dim, *grads) if whole is None else whole
 
     def view_args(self, args: tuple) -> list:
         _, sizes, dim = args
@@ -171,6 +174,25 @@ def _stretches(sizes: tuple, dim: int) -> list[tuple]:
     """The indices of stretches of the given sizes along `dim`."""
     stops = itertools.accumulate(sizes)
     return [along(dim, slice(stop - size, stop)) for size, stop in zip(sizes, stops, strict=True)]
+
+
+def _in_a_row(parts: Sequence[Array], dim: int) -> Array | None:
+    """The stretch of memory that NumPy arrays are parts of, in this order along `dim`, if so.
+
+    Attention's gradients of q, k and v are, where those were made by one product.
+    """
+    first = parts[0]
+    base, strides = getattr(first, "base", None), getattr(first, "strides", None)
+    if not isinstance(base, np.ndarray):
+        return None
+    length, address = 0, first.ctypes.data
+    for part in parts:
+        here = part.base is base and part.strides == strides and part.dtype == first.dtype
+        if not here or part.ctypes.data != address + length * strides[dim]:
+            return None
+        length += part.shape[dim]
+    shape = first.shape[:dim] + (length,) + first.shape[dim + 1 :]
+    return np.lib.stride_tricks.as_strided(first, shape, strides)
 
 
 class Unbind(Op):

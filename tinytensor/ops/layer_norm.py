@@ -43,6 +43,7 @@ class LayerNorm(Op):
     """
 
     saves = ("x", "weight")
+    fresh = True
 
     def forward(self, x: Array, weight: Array | None, bias: Array | None, axes: tuple, eps: float,
                 observe: Callable | None = None) -> Array:  # fmt: skip
@@ -85,6 +86,7 @@ class RmsNorm(Op):
     """
 
     saves = ("x", "weight")
+    fresh = True
 
     def forward(self, x: Array, weight: Array | None, axes: tuple, eps: float) -> Array:
         self.axes, self.eps = axes, eps

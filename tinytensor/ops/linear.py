@@ -26,6 +26,7 @@ class Linear(Op):
     """
 
     saves = {"x": "weight", "weight": "x"}
+    fresh = True
 
     def forward(self, x: Array, weight: Array, bias: Array | None) -> Array:
         y = product(x, weight.T)  # (…, in) times (in, out) → (…, out)
