@@ -24,6 +24,8 @@ from tinytensor.graph.pack import affordable_limit, pack
 from tinytensor.graph.rooms import CROWDED, Room, Rooms, build
 from tinytensor.graph.wrong_order import naive_walk
 
+from ..autograd.test_trace import random_graph
+
 needs_graphviz = pytest.mark.skipif(not is_there(), reason="no Graphviz: pip install pygraphviz")
 
 
@@ -290,6 +292,18 @@ def test_the_naive_walk_leaves_no_trace() -> None:
     assert x.grad.tolist() == [10.0, 4.0]  # the graph is as it was
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_the_naive_walk_runs_every_node_once(seed: int) -> None:
+    loss, _ = random_graph(seed)
+    graph = tg.trace(loss)
+    walk = naive_walk(loss, graph, 64)
+    assert sorted(walk.order) == sorted(step.node for step in graph.steps or ())
+    users = graph.consumers()
+    arrived = {node: len(at) for node, at in walk.arrivals.items()}
+    tracked = [node for node in walk.order if node != graph.loss]
+    assert arrived == {node: len(users[node]) for node in tracked}
+
+
 def test_a_long_graph_needs_no_recursion() -> None:
     x = tt.ones((), requires_grad=True)
     y = x
@@ -366,6 +380,12 @@ def test_a_notebook_gets_text_picture_and_page() -> None:
     assert bundle["text/plain"].startswith("Page(Graph(2 ops, 1 leaves")
     assert bundle["text/html"].startswith('<iframe srcdoc="&lt;!doctype html')
     assert "<svg" in bundle["image/svg+xml"]
+
+
+@needs_graphviz
+def test_a_loss_that_is_a_leaf() -> None:
+    page = explore(tt.tensor(3.0, requires_grad=True))
+    assert [node.kind for node in page.graph.nodes] == ["leaf"]
 
 
 @needs_graphviz

@@ -82,7 +82,7 @@ def build(graph: Graph) -> Rooms:
     for room in list(_walk(root)):
         _cut_into_parts(room)
     home = {item: room for room in _walk(root) for item in room.items if isinstance(item, int)}
-    _place_leaves(graph, home)
+    _place_leaves(graph, home, root)
     rooms = list(_walk(root))
     for index, room in enumerate(rooms):
         room.index = index
@@ -157,7 +157,7 @@ def _cut_into_parts(room: Room) -> None:
             room.items.append(part)
 
 
-def _place_leaves(graph: Graph, home: dict[int, Room]) -> None:
+def _place_leaves(graph: Graph, home: dict[int, Room], root: Room) -> None:
     """Put each leaf into the innermost room that holds all ops which use it."""
     users: dict[int, list[int]] = {}
     for node in graph.nodes:
@@ -177,8 +177,7 @@ def _place_leaves(graph: Graph, home: dict[int, Room]) -> None:
         home[leaf] = room
     for room, before in found.items():
         room.items = [x for item in room.items for x in (*before.get(item, ()), item)]
-    root = next(iter(home.values())).chain()[0] if home else None
     for node in graph.nodes:
-        if node.id not in home and root is not None:  # a leaf that nothing uses
+        if node.id not in home:  # a leaf that nothing uses
             home[node.id] = root
             root.items.append(node.id)

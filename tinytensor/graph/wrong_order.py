@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.engine import _rules_running
+from ..autograd.engine import _rules_running, grad
 from ..autograd.op import Output
-from ..autograd.variable import Variable, edge_of, own_copy
+from ..autograd.variable import Variable, as_array, edge_of, own_copy
 from ..autograd.walk import collect, fit
-from ..backend import to_device
+from ..backend import to_device, xp
 from .model import Graph
 from .values import Value, value_of
 
@@ -50,7 +50,7 @@ def naive_walk(loss: Any, graph: Graph, max_values: int | None) -> WrongWalk:
     root = edge_of(loss)
     ids = _ids(root, graph)
     walk = WrongWalk()
-    grads: dict[Any, Any] = {root: np.ones_like(to_device(loss.array, "cpu"))}
+    grads: dict[Any, Any] = {root: xp(loss.array).ones_like(loss.array)}
     with _rules_running(create_graph=False):
         _descend(root, grads, ids, walk, max_values)
         right = _right_gradients(root, loss)
@@ -92,9 +92,9 @@ def _descend(
         if isinstance(value, tuple):  # one of several outputs: (index, gradient)
             slots = grads.setdefault(edge, [None] * len(edge._shape))
             index, g = value
-            slots[index] = g if slots[index] is None else slots[index] + g
+            slots[index] = g if slots[index] is None else as_array(slots[index] + g)
         else:
-            grads[edge] = value if edge not in grads else grads[edge] + value
+            grads[edge] = value if edge not in grads else as_array(grads[edge] + value)
         if edge not in visited:
             visited.add(edge)
             stack.append(_run(edge, grads, ids, walk, max_values))
@@ -116,18 +116,15 @@ def _run(
     if type(results) is not tuple:
         results = (results,)
     pairs = [(e, v) for e, v in zip(node._edges, results) if e is not None and v is not None]
-    return [(edge, own_copy(fit(value, edge, node))) for edge, value in reversed(pairs)]
+    return [(edge, own_copy(as_array(fit(value, edge, node)))) for edge, value in reversed(pairs)]
 
 
 def _right_gradients(root: Any, loss: Any) -> dict[Any, np.ndarray]:
     """{leaf: its gradient} by the engine."""
-    from ..autograd.engine import grad
-
     leaves = [node for node in collect([root]) if isinstance(node, Variable)]
     if not leaves:
         return {}
-    seed = None if loss.array.size == 1 else np.ones_like(loss.array)
-    found = grad(loss, leaves, seed, retain_graph=True, materialize_grads=True)
+    found = grad(loss, leaves, retain_graph=True, materialize_grads=True)
     return {leaf: to_device(g.array, "cpu") for leaf, g in zip(leaves, found)}
 
 

@@ -60,7 +60,7 @@ const Formula = (() => {
       }
     }
     line.append(element("span", { class: "sign" }, "="), Matrix.tensor(values[result] || null, left, result));
-    const rest = unseen(node, result, known).filter((slot) => !shown.has(slot) && values[slot]);
+    const rest = unseen(node, result, right, known).filter((slot) => !shown.has(slot) && values[slot]);
     const name = (slot) => (slot === "g" ? "g" : node.names[slot]);
     const more = rest.length === 0 ? null
       : element("div", { class: "numbers" }, element("span", { class: "sign" }, "with "),
@@ -80,13 +80,29 @@ const Formula = (() => {
     ];
   }
 
+  /* The definitions that a formula needs, and those that they need in turn. */
+  function definitions(node, text) {
+    const needed = [];
+    let words = text;
+    for (let before = -1; before < needed.length;) {
+      before = needed.length;
+      for (const line of node.formula ? node.formula.definitions : []) {
+        const name = line.split(/[ ([,]/)[0];
+        if (!needed.includes(line) && words.split(/[^\p{L}\p{M}'′]+/u).includes(name)) {
+          needed.push(line);
+          words += ` ${line.slice(name.length)}`;
+        }
+      }
+    }
+    return needed;
+  }
+
   /* What a result depends on beside what its formula names: for y all inputs, for a gradient g and
-     the inputs in the definitions of the op. */
-  function unseen(node, result, known) {
+     the inputs in the definitions that it needs. */
+  function unseen(node, result, text, known) {
     if (result === "y") return node.inputs.flatMap((input, i) => (input === null ? [] : [String(i)]));
-    const text = node.formula ? node.formula.definitions.join(" ") : "";
-    const named = pieces(text, known).filter((piece) => typeof piece !== "string").map((piece) => piece.slot);
-    return ["g", ...new Set(named.filter((slot) => slot !== "y" && slot !== "g"))];
+    const named = pieces(definitions(node, text).join(" "), known).filter((piece) => typeof piece !== "string");
+    return ["g", ...new Set(named.map((piece) => piece.slot).filter((slot) => slot !== "y" && slot !== "g"))];
   }
 
   /* "dx = g·W" as its two sides; for an op without a formula, its name and inputs. */
@@ -244,5 +260,5 @@ const Formula = (() => {
     return true;
   }
 
-  return Object.freeze({ equation, accumulation, listen });
+  return Object.freeze({ equation, accumulation, definitions, listen });
 })();

@@ -104,24 +104,11 @@ const Panel = (() => {
     return values;
   }
 
-  /* "where n = …": the definitions that a formula needs, and those that they need. */
+  /* "where n = …" below a formula. */
   function definitions(node, text) {
-    const needed = [];
-    let words = text;
-    for (let known = -1; known < needed.length;) {
-      known = needed.length;
-      for (const line of node.formula ? node.formula.definitions : []) {
-        const name = line.split(/[ ([,]/)[0];
-        if (!needed.includes(line) && mentions(words, name)) {
-          needed.push(line);
-          words += ` ${line.slice(name.length)}`;
-        }
-      }
-    }
-    return needed.length ? element("p", { class: "where-line" }, "where ", element("code", {}, needed.join(",  "))) : null;
+    const lines = Formula.definitions(node, text);
+    return lines.length ? element("p", { class: "where-line" }, "where ", element("code", {}, lines.join(",  "))) : null;
   }
-
-  const mentions = (text, name) => text.split(/[^\p{L}\p{M}'′]+/u).includes(name);
 
   function forwardParts(node) {
     if (node.kind !== "op" || node.op === "Output") {
