@@ -10,6 +10,7 @@
 The names are PyTorch's. The ops are listed by family in `tinytensor/ops/__init__.py`.
 """
 
+import importlib
 import math
 from typing import Any
 
@@ -104,6 +105,7 @@ __all__ += ranges.__all__
 def __getattr__(name: str) -> Any:
     """`tinytensor.nn` is the package `nn`, found on first use: it builds on this one.
 
+    So is `tinytensor.graph`, which training does without.
     `tinytensor.exp_(x)` and its kin are the methods of the same names.
     """
     if name == "default_generator":
@@ -112,6 +114,8 @@ def __getattr__(name: str) -> Any:
         import nn
 
         return nn
+    if name == "graph":
+        return importlib.import_module(".graph", __name__)
     if name.endswith("_") and not name.startswith("_") and hasattr(Tensor, name):
         return getattr(Tensor, name)
     raise AttributeError(f"module 'tinytensor' has no attribute {name!r}")

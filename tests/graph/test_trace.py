@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -334,3 +336,13 @@ def test_nan_and_infinities_are_valid_json() -> None:
 def test_other_formats_are_refused() -> None:
     with pytest.raises(ValueError, match="format 99, expected 1"):
         Graph.from_json('{"format": 99}')
+
+
+def test_the_package_is_loaded_on_first_use() -> None:
+    program = (
+        "import sys, tinytensor as tt\n"
+        "assert 'tinytensor.graph' not in sys.modules\n"
+        "assert tt.graph.trace and tt.graph is sys.modules['tinytensor.graph']\n"
+        "assert not {'nn', 'graphviz', 'pygraphviz'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
