@@ -264,6 +264,7 @@ def test_many_heads_stay_live(page: Any, tmp_path: Path) -> None:
     x = tt.randint(0, 9, (1, 128))
     result = attention(nn.GPT(config), (x, x), tmp_path / "page.html")
     page.goto(address(result))
+    page.click("#theme")  # while the small pictures are being drawn
     drawn(page, "A")
     frames = """async (name) => {
         let frames = 0, on = true;

@@ -22,7 +22,8 @@ BODY = """
 </main>
 """
 STYLES = ["attention.css"]
-SCRIPTS = ["attention-head.js", "attention-paint.js", "attention-detail.js", "attention.js"]
+ROOMS = ("head", "paint", "numbers", "detail")
+SCRIPTS = [*(f"attention-{room}.js" for room in ROOMS), "attention.js"]
 
 
 class AttentionPage(Page):

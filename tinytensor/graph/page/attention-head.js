@@ -1,7 +1,6 @@
 /* One attention head as numbers. The page holds queries, keys, masks and dL/dA; the rest follows:
 
-       S = q·kᵀ·scale + mask      A = softmax S, row by row
-       dS = A⊙(dA − Σ dA⊙A)       A⊙dA                                                        */
+       S = q·kᵀ·scale + mask,  A = softmax S, row by row,  dS = A⊙(dA − Σ dA⊙A),  A⊙dA */
 "use strict";
 
 /* What can be shown of a head, in the order of the tabs. */
@@ -28,7 +27,8 @@ const { heads, headGroups } = (() => {
 
   /* A token of which something is seen, on one line. */
   function visible(token) {
-    return token.replaceAll("\n", "⏎").replaceAll("\t", "⇥").replace(/^ +$/, (blanks) => "␣".repeat(blanks.length)) || "∅";
+    const oneLine = token.replaceAll("\n", "⏎").replaceAll("\t", "⇥");
+    return oneLine.replace(/^ +$/, (blanks) => "␣".repeat(blanks.length)) || "∅";
   }
 
   class Head {
@@ -53,9 +53,10 @@ const { heads, headGroups } = (() => {
       return this.bias !== null && this.bias[cell] === -Infinity;
     }
 
-    /* The part of the layer's numbers that is this head's: (H, rows, columns) → (rows, columns). */
+    /* What is this head's of the layer's numbers: (H, rows, columns) → (rows, columns). */
     part(all, rows, columns) {
-      return all.subarray(this.index * rows * columns, (this.index + 1) * rows * columns);
+      const size = rows * columns;
+      return all.subarray(this.index * size, (this.index + 1) * size);
     }
 
     q(i) {
@@ -82,16 +83,19 @@ const { heads, headGroups } = (() => {
     derived(quantity) {
       switch (quantity) {
         case "S": return this.scores();
-        case "A":
-          if (this.map.weights !== null) return this.part(this.map.weights, this.queries, this.keys);
-          return this.softmax(this.values("S"));
-        case "dA": return this.part(this.map.grad, this.queries, this.keys);
+        case "A": return this.has("S") ? this.softmax() : this.given("weights");
+        case "dA": return this.given("grad");
         case "dS": return this.scoreGradient();
         case "AdA": {
           const grad = this.values("dA");
           return this.values("A").map((a, cell) => a * grad[cell]);
         }
       }
+    }
+
+    /* What the page holds as it is, "weights" or "grad". */
+    given(name) {
+      return this.part(this.map[name], this.queries, this.keys);
     }
 
     scores() {
@@ -109,7 +113,8 @@ const { heads, headGroups } = (() => {
       return scores;
     }
 
-    softmax(scores) {
+    softmax() {
+      const scores = this.values("S");
       const weights = new Float32Array(scores.length);
       for (let i = 0; i < this.queries; i++) {
         const { top, total } = this.normaliser(i);

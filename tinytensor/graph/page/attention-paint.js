@@ -12,17 +12,18 @@ const Paint = (() => {
     return context;
   }
 
-  /* The share of a ramp, 0 … 1, at which a value lies if the colours end at `largest`. */
-  function share(quantity, value, largest) {
-    if (largest === 0) return QUANTITIES[quantity].ramp === "diverging" ? 0.5 : 0;
-    return QUANTITIES[quantity].ramp === "diverging" ? 0.5 + value / largest / 2 : value / largest;
+  /* The place of a value among the 256 colours of its ramp, which ends at `largest`. */
+  function level(quantity, value, largest) {
+    const part = largest === 0 ? 0 : value / largest;
+    const share = QUANTITIES[quantity].ramp === "diverging" ? (1 + part) / 2 : part;
+    return Math.round(Math.min(Math.max(share, 0), 1) * 255);
   }
 
   const stage = document.createElement("canvas"); // used again for each head
   const GREY = [136, 136, 136]; // what is no number
 
-  /* The head's cells as a picture, one pixel each. If there are more cells than room, a pixel stands
-     for a block of them and shows the one of largest size: a lone strong weight is not averaged away. */
+  /* The head's cells as a picture, one pixel each. If there are more cells than room, a pixel
+     stands for a block of them and shows the one of largest size: a lone strong weight stays. */
   function image(head, quantity, largest, room) {
     const step = Math.max(1, Math.ceil(head.keys / room));
     const [width, height] = [Math.ceil(head.keys / step), Math.ceil(head.queries / step)];
@@ -33,8 +34,7 @@ const Paint = (() => {
       for (let x = 0; x < width; x++, at += 4) {
         const cell = strongest(head, values, x * step, y * step, step);
         if (cell < 0) continue; // all masked: transparent
-        const place = share(quantity, values[cell], largest);
-        const [r, g, b] = place === place ? table[Math.round(Math.min(Math.max(place, 0), 1) * 255)] : GREY;
+        const [r, g, b] = table[level(quantity, values[cell], largest)] ?? GREY;
         pixels.data[at] = r;
         pixels.data[at + 1] = g;
         pixels.data[at + 2] = b;
@@ -64,23 +64,25 @@ const Paint = (() => {
     return best;
   }
 
-  /* Draw the cells of a head into the rectangle. */
-  function cells(context, head, quantity, largest, left, top, width, height) {
-    const covered = image(head, quantity, largest, width * devicePixelRatio); // 1 × 1, or a bit more
+  /* Draw the cells of a head into the rectangle {left, top, width, height}. */
+  function cells(context, head, quantity, largest, area) {
+    const { left, top, width, height } = area;
+    const covered = image(head, quantity, largest, width * devicePixelRatio); // 1 × 1, or more
     context.save();
     context.beginPath();
     context.rect(left, top, width, height);
     context.clip();
     context.imageSmoothingEnabled = false;
     context.drawImage(stage, left, top, width * covered.width, height * covered.height);
-    if (head.bias !== null) hatch(context, head, left, top, width, height);
+    if (head.bias !== null) hatch(context, head, area);
     context.restore();
   }
 
   /* Stripes over the cells that may not be attended to. */
-  function hatch(context, head, left, top, width, height) {
+  function hatch(context, head, { left, top, width, height }) {
     const placed = new Path2D();
-    placed.addPath(maskOf(head), new DOMMatrix([width / head.keys, 0, 0, height / head.queries, left, top]));
+    const [w, h] = [width / head.keys, height / head.queries];
+    placed.addPath(maskOf(head), new DOMMatrix([w, 0, 0, h, left, top]));
     context.clip(placed);
     context.fillStyle = TT.css("--panel");
     context.fillRect(left, top, width, height);
@@ -95,7 +97,7 @@ const Paint = (() => {
     context.stroke();
   }
 
-  const masks = new WeakMap(); // bias → path around its masked cells, each 1 × 1; heads share them
+  const masks = new WeakMap(); // bias → path around its masked cells, 1 × 1 each; heads share it
 
   function maskOf(head) {
     if (!masks.has(head.bias)) {
@@ -120,13 +122,13 @@ const Paint = (() => {
     if (width === 0) return;
     const context = fit(canvas, width, height);
     context.clearRect(0, 0, width, height);
-    cells(context, head, quantity, largest, 0, 0, width, height);
+    cells(context, head, quantity, largest, { left: 0, top: 0, width, height });
   }
 
   /* Black or white, whichever reads better on a ramp's colour. */
   function inkOn(quantity, value, largest) {
-    const place = Math.round(Math.min(Math.max(share(quantity, value, largest), 0), 1) * 255);
-    const [r, g, b] = TT.ramp(QUANTITIES[quantity].ramp)[place];
+    const table = TT.ramp(QUANTITIES[quantity].ramp);
+    const [r, g, b] = table[level(quantity, value, largest)] ?? GREY;
     return 0.3 * r + 0.59 * g + 0.11 * b > 128 ? "#000" : "#fff";
   }
 

@@ -4,9 +4,8 @@
 {
   const { element } = TT;
   const overview = document.getElementById("overview");
-  const available = Object.fromEntries(
-    Object.entries(QUANTITIES).filter(([name]) => heads.some((head) => head.has(name))).map(([name, q]) => [name, q.label])
-  );
+  const known = Object.keys(QUANTITIES).filter((name) => heads.some((head) => head.has(name)));
+  const available = Object.fromEntries(known.map((name) => [name, QUANTITIES[name].label]));
   const state = { head: heads[0], quantity: "A", scale: "head" };
   const buttons = new Map(); // Head → its button
   let queue = []; // heads whose pictures are to be drawn
@@ -20,7 +19,9 @@
     const table = element("div", { class: "heads", role: "group", "aria-label": group.title });
     table.style.setProperty("--heads", most);
     table.append(element("span", { class: "corner quiet" }, "layer \\ head"));
-    for (let h = 0; h < most; h++) table.append(element("span", { class: "quiet column" }, String(h)));
+    for (let h = 0; h < most; h++) {
+      table.append(element("span", { class: "quiet column" }, String(h)));
+    }
     group.layers.forEach((layer, n) => {
       table.append(element("span", { class: "layer code", title: layer.map.path }, names.of[n]));
       layer.heads.forEach((head) => table.append(thumbnail(head)));
@@ -35,7 +36,8 @@
   function layerNames(maps) {
     const paths = maps.map((map) => map.path.split(".").slice(map.path.includes(".") ? 1 : 0));
     const call = (map) => (map.call ? ` (${map.call + 1})` : "");
-    const differing = paths[0].map((_, n) => n).filter((n) => paths.some((path) => path[n] !== paths[0][n]));
+    const differs = (n) => paths.some((path) => path[n] !== paths[0][n]);
+    const differing = [...paths[0].keys()].filter(differs);
     const alike = paths.every((path) => path.length === paths[0].length) && differing.length === 1;
     if (!alike) return { all: "", of: maps.map((map, n) => paths[n].join(".") + call(map)) };
     const [at] = differing;
@@ -47,7 +49,8 @@
 
   function thumbnail(head) {
     const canvas = element("canvas");
-    canvas.style.aspectRatio = `${Math.max(head.keys, head.queries / 3)} / ${Math.max(head.queries, head.keys / 3)}`;
+    const [wide, high] = [head.keys, head.queries]; // a side is at least a third of the other
+    canvas.style.aspectRatio = `${Math.max(wide, high / 3)} / ${Math.max(high, wide / 3)}`;
     const button = element("button", {
       type: "button", class: "thumb", "aria-label": head.name, title: head.name,
       onclick: () => open(head),
@@ -61,10 +64,11 @@
     if (!head.has(state.quantity)) return 0;
     if (state.scale === "head") return head.largest(state.quantity);
     if (state.quantity === "A") return 1;
-    return Math.max(...heads.filter((h) => h.has(state.quantity)).map((h) => h.largest(state.quantity)));
+    const having = heads.filter((each) => each.has(state.quantity));
+    return Math.max(...having.map((each) => each.largest(state.quantity)));
   }
 
-  /* Draw the small pictures, those in view first, a few in each frame so that the page stays live. */
+  /* Draw the small pictures, those in view first, a few in each frame: the page stays live. */
   function drawAll() {
     const inView = (head) => {
       const { top, bottom } = buttons.get(head).getBoundingClientRect();
@@ -99,7 +103,7 @@
 
   function open(head) {
     state.head = head;
-    for (const [each, button] of buttons) button.setAttribute("aria-pressed", String(each === head));
+    buttons.forEach((button, each) => button.setAttribute("aria-pressed", String(each === head)));
     showDetail();
     TT.announce(head.name);
     writeHash();
@@ -107,7 +111,8 @@
 
   function showDetail() {
     const quantity = state.head.has(state.quantity) ? state.quantity : "A";
-    Detail.show(state.head, quantity, quantity === state.quantity ? ends(state.head) : state.head.largest("A"));
+    const end = quantity === state.quantity ? ends(state.head) : state.head.largest("A");
+    Detail.show(state.head, quantity, end);
   }
 
   function redraw() {
@@ -139,18 +144,20 @@
   }
 
   const start = readHash();
-  const tabs = TT.tabs("What is shown", available, (name) => { state.quantity = name; redraw(); }, state.quantity);
-  const scale = element("select", { id: "scale", "aria-label": "Colours", onchange: () => { state.scale = scale.value; redraw(); } },
+  const show = (name) => { state.quantity = name; redraw(); };
+  const rescale = () => { state.scale = scale.value; redraw(); };
+  const tabs = TT.tabs("What is shown", available, show, state.quantity);
+  const scale = element("select", { id: "scale", "aria-label": "Colours", onchange: rescale },
     element("option", { value: "head" }, "Colours: each head its own"),
     element("option", { value: "all" }, "Colours: all heads alike"));
   document.getElementById("tools").append(tabs, scale);
 
   /* Keys: 1 … 5 for tabs, [ and ] for the head before and after. */
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || /INPUT|SELECT|TEXTAREA/.test(event.target.tagName)) return;
-    const names = Object.keys(available);
-    if (names[Number(event.key) - 1] !== undefined) {
-      tabs.choose(names[Number(event.key) - 1]);
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target === scale) return;
+    const name = known[Number(event.key) - 1];
+    if (name !== undefined) {
+      tabs.choose(name);
     } else if (event.key === "[" || event.key === "]") {
       const next = heads.indexOf(state.head) + (event.key === "]" ? 1 : -1);
       if (heads[next]) open(heads[next]);
@@ -159,11 +166,13 @@
 
   overview.append(...headGroups.map(grid));
   if (!available.dA) {
-    overview.append(element("p", { class: "note" }, "No gradients: the model gave no loss. Pass loss=… to see dL/dA and dL/dS."));
+    overview.append(element("p", { class: "note" },
+      "No gradients: the model gave no loss. Pass loss=… to see dL/dA and dL/dS."));
   }
+  const key = (text) => element("kbd", {}, text);
   overview.append(element("p", { class: "note no-print" },
-    element("kbd", {}, "1"), " … ", element("kbd", {}, String(Object.keys(available).length)), " what is shown, ",
-    element("kbd", {}, "["), " ", element("kbd", {}, "]"), " head before and after, arrow keys in the map: cell"));
+    key("1"), " … ", key(String(known.length)), " what is shown, ", key("["), " ", key("]"),
+    " head before and after, arrow keys in the map: cell"));
 
   open(state.head);
   Detail.choose(start, true);

@@ -20,7 +20,8 @@ const TT = (() => {
 
   /* The same for SVG. */
   function svg(tag, properties = {}, ...children) {
-    return filled(document.createElementNS("http://www.w3.org/2000/svg", tag), properties, children);
+    const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    return filled(node, properties, children);
   }
 
   function filled(node, properties, children) {
@@ -92,7 +93,7 @@ const TT = (() => {
     themeChanged();
   }
 
-  /* Storage may be closed to pages from files and in frames; then the choice lasts for the visit. */
+  /* Storage may be closed to pages from files and in frames: the choice then lasts for a visit. */
   function remember(key, value) {
     try { window.localStorage.setItem(key, value); } catch { /* see above */ }
   }
@@ -162,8 +163,9 @@ const TT = (() => {
     if (tip.hidden) return;
     tip.replaceChildren(...children);
     const { width, height } = tip.getBoundingClientRect();
-    const left = event.clientX + 16 + width > innerWidth ? event.clientX - width - 12 : event.clientX + 16;
-    const top = Math.min(event.clientY + 16, innerHeight - height - 4);
+    const [x, y] = [event.clientX, event.clientY];
+    const left = x + 16 + width > innerWidth ? x - width - 12 : x + 16;
+    const top = Math.min(y + 16, innerHeight - height - 4);
     tip.style.left = `${Math.max(left, 4)}px`;
     tip.style.top = `${Math.max(top, 4)}px`;
   }
@@ -181,16 +183,21 @@ const TT = (() => {
   function tabs(label, choices, chosen, first = Object.keys(choices)[0]) {
     const keys = Object.keys(choices);
     const row = element("div", { class: "tabs", role: "tablist", "aria-label": label });
-    const buttons = keys.map((key) =>
-      element("button", { type: "button", role: "tab", "data-tab": key, onclick: () => row.choose(key) }, choices[key])
-    );
+    const buttons = keys.map((key) => {
+      const onclick = () => row.choose(key);
+      const properties = { type: "button", role: "tab", "data-tab": key, onclick };
+      return element("button", properties, choices[key]);
+    });
     row.append(...buttons);
-    row.choose = (key) => {
-      buttons.forEach((b, i) => {
-        b.setAttribute("aria-selected", String(keys[i] === key));
-        b.tabIndex = keys[i] === key ? 0 : -1;
+    const mark = (key) => {
+      buttons.forEach((button, i) => {
+        button.setAttribute("aria-selected", String(keys[i] === key));
+        button.tabIndex = keys[i] === key ? 0 : -1;
       });
       row.value = key;
+    };
+    row.choose = (key) => {
+      mark(key);
       chosen(key);
     };
     row.onkeydown = (event) => {
@@ -202,11 +209,7 @@ const TT = (() => {
       event.preventDefault();
       event.stopPropagation();
     };
-    row.value = first;
-    buttons.forEach((b, i) => {
-      b.setAttribute("aria-selected", String(keys[i] === first));
-      b.tabIndex = keys[i] === first ? 0 : -1;
-    });
+    mark(first);
     return row;
   }
 

@@ -5,6 +5,8 @@ const Chart = (() => {
   const { element, svg, number } = TT;
   const MARGIN = { left: 64, right: 14, top: 10, bottom: 34 };
   const HEIGHT = 250;
+  const FAR_APART = 1e3; // largest / smallest, from which an axis is logarithmic unasked
+  const FEW = 40; // points of a curve, up to which each has a dot
   const DASHES = ["", "7 3", "2 3"]; // told apart without colour too
 
   /* From values to pixels; ticks at round values. */
@@ -27,12 +29,14 @@ const Chart = (() => {
     }
 
     pixel(value) {
-      return this.from + ((this.scaled(value) - this.low) / (this.high - this.low)) * (this.to - this.from);
+      const share = (this.scaled(value) - this.low) / (this.high - this.low);
+      return this.from + share * (this.to - this.from);
     }
 
     /* The value at a pixel. */
     value(pixel) {
-      const scaled = this.low + ((pixel - this.from) / (this.to - this.from)) * (this.high - this.low);
+      const share = (pixel - this.from) / (this.to - this.from);
+      const scaled = this.low + share * (this.high - this.low);
       return this.logarithmic ? 10 ** scaled : scaled;
     }
 
@@ -49,7 +53,9 @@ const Chart = (() => {
     powers() {
       const digits = this.high - this.low < 2 ? [1, 2, 5] : [1];
       const all = [];
-      for (let e = Math.floor(this.low); e <= this.high; e++) all.push(...digits.map((d) => d * 10 ** e));
+      for (let exponent = Math.floor(this.low); exponent <= this.high; exponent++) {
+        all.push(...digits.map((digit) => digit * 10 ** exponent));
+      }
       return all.filter((v) => this.scaled(v) >= this.low && this.scaled(v) <= this.high);
     }
   }
@@ -65,28 +71,34 @@ const Chart = (() => {
   }
 
   function path(xs, ys, xAxis, yAxis) {
-    const points = xs.map((x, n) => `${xAxis.pixel(x).toFixed(1)} ${yAxis.pixel(ys[n]).toFixed(1)}`);
-    return `M${points.join("L")}`;
+    const place = (x, y) => `${xAxis.pixel(x).toFixed(1)} ${yAxis.pixel(y).toFixed(1)}`;
+    return `M${xs.map((x, n) => place(x, ys[n])).join("L")}`;
   }
 
-  /* curves: [{name, x, y, noisy}], noisy ones to be smoothed. The element's `draw({smoothing, logarithmic})` draws it. */
+  function dashes(n) {
+    return DASHES[n % DASHES.length] || null;
+  }
+
+  /* curves: [{name, x, y, noisy}], noisy ones to be smoothed. The element's method
+     `draw({smoothing, logarithmic})` draws it. */
   function chart(title, curves) {
     const picture = svg("svg", { role: "img", height: HEIGHT, class: "chart" });
     const legend = element("div", { class: "legend" });
-    const root = element("figure", { class: "panel" }, element("figcaption", {}, element("h2", {}, title), legend), picture);
+    const caption = element("figcaption", {}, element("h2", {}, title), legend);
+    const root = element("figure", { class: "panel" }, caption, picture);
     const all = curves.flatMap((curve) => curve.y);
-    const canBeLog = Math.min(...all) > 0;
+    const [low, high] = [Math.min(...all), Math.max(...all)];
+    const steps = curves.flatMap((curve) => [curve.x[0], curve.x.at(-1)]);
+    const [first, last] = [Math.min(...steps), Math.max(...steps)];
     let axes = null;
     let shown = {};
 
     root.draw = (settings) => {
       shown = settings;
       const width = Math.max(root.clientWidth - 34, 240);
-      const steps = curves.flatMap((curve) => [curve.x[0], curve.x.at(-1)]);
-      const logarithmic = canBeLog && (settings.logarithmic || Math.max(...all) / Math.min(...all) > 1e3);
-      const [low, high] = [Math.min(...all), Math.max(...all)];
+      const logarithmic = low > 0 && (settings.logarithmic || high / low > FAR_APART);
       axes = {
-        x: new Axis(Math.min(...steps), Math.max(...steps), MARGIN.left, width - MARGIN.right, false),
+        x: new Axis(first, last, MARGIN.left, width - MARGIN.right, false),
         y: new Axis(low, high, HEIGHT - MARGIN.bottom, MARGIN.top, logarithmic),
       };
       picture.setAttribute("viewBox", `0 0 ${width} ${HEIGHT}`);
@@ -114,36 +126,49 @@ const Chart = (() => {
         parts.push(svg("path", { class: "grid", d: `M${MARGIN.left} ${y}H${right}` }),
           svg("text", { x: MARGIN.left - 7, y: y + 4, "text-anchor": "end" }, number(value, 4)));
       }
-      parts.push(svg("path", { class: "frame", d: `M${MARGIN.left} ${MARGIN.top}V${bottom}H${right}` }),
-        svg("text", { x: (MARGIN.left + right) / 2, y: HEIGHT - 3, "text-anchor": "middle" }, "step"));
-      return parts;
+      const middle = { x: (MARGIN.left + right) / 2, y: HEIGHT - 3, "text-anchor": "middle" };
+      const frame = `M${MARGIN.left} ${MARGIN.top}V${bottom}H${right}`;
+      return [...parts, svg("path", { class: "frame", d: frame }), svg("text", middle, "step")];
     }
 
     function line(curve, n) {
-      const look = { stroke: TT.curveColour(n), fill: "none", "stroke-dasharray": DASHES[n % 3] || null };
-      if (curve.x.length === 1) {
-        return [svg("circle", { cx: axes.x.pixel(curve.x[0]), cy: axes.y.pixel(curve.y[0]), r: 4, fill: TT.curveColour(n) })];
+      const { x, y } = curve;
+      const stroke = TT.curveColour(n);
+      const look = { stroke, fill: "none", "stroke-width": 2, "stroke-dasharray": dashes(n) };
+      const noisy = curve.noisy && shown.smoothing > 0 && x.length > 30;
+      const ys = noisy ? smoothed(y, shown.smoothing) : y;
+      const parts = [svg("path", { ...look, d: path(x, ys, axes.x, axes.y) })];
+      if (noisy) {
+        const raw = { stroke, fill: "none", class: "raw", d: path(x, y, axes.x, axes.y) };
+        parts.unshift(svg("path", raw));
       }
-      const noisy = curve.noisy && shown.smoothing > 0 && curve.x.length > 30;
-      const ys = noisy ? smoothed(curve.y, shown.smoothing) : curve.y;
-      const parts = [svg("path", { ...look, "stroke-width": 2, d: path(curve.x, ys, axes.x, axes.y) })];
-      if (noisy) parts.unshift(svg("path", { ...look, class: "raw", "stroke-dasharray": null, d: path(curve.x, curve.y, axes.x, axes.y) }));
-      if (curve.x.length <= 40) {
-        parts.push(...curve.x.map((x, i) => svg("circle", { cx: axes.x.pixel(x), cy: axes.y.pixel(curve.y[i]), r: 2.5, fill: TT.curveColour(n) })));
-      }
-      return parts;
+      return x.length > FEW ? parts : [...parts, ...dots(curve, stroke)];
+    }
+
+    function dots({ x, y }, fill) {
+      const r = x.length === 1 ? 4 : 2.5;
+      const dot = (step, value) =>
+        svg("circle", { cx: axes.x.pixel(step), cy: axes.y.pixel(value), r, fill });
+      return x.map((step, i) => dot(step, y[i]));
     }
 
     const cross = svg("path", { class: "cross" });
 
+    /* The legend, with the values at a step; with the last ones if there is none. */
     function showValues(step) {
       legend.replaceChildren(...curves.map((curve, n) => {
         const at = step === null ? curve.x.length - 1 : nearest(curve.x, step);
-        const key = svg("svg", { width: 26, height: 10, "aria-hidden": "true" }, svg("path", {
-          d: "M0 5H26", stroke: TT.curveColour(n), "stroke-width": 3, "stroke-dasharray": DASHES[n % 3] || null }));
-        return element("span", {}, key, ` ${curve.name} `, element("b", { class: "number" }, number(curve.y[at], 4)),
-          step === null ? "" : element("span", { class: "quiet" }, ` at ${number(curve.x[at], 6)}`));
+        const place = step === null ? "" : ` at ${number(curve.x[at], 6)}`;
+        return element("span", {}, key(n), ` ${curve.name} `,
+          element("b", { class: "number" }, number(curve.y[at], 4)),
+          element("span", { class: "quiet" }, place));
       }));
+    }
+
+    function key(n) {
+      const look = { stroke: TT.curveColour(n), "stroke-width": 3, "stroke-dasharray": dashes(n) };
+      return svg("svg", { width: 26, height: 10, "aria-hidden": "true" },
+        svg("path", { d: "M0 5H26", ...look }));
     }
 
     picture.onpointermove = (event) => {

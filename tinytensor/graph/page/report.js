@@ -19,7 +19,8 @@
   }
 
   const smoothing = element("input", {
-    type: "range", id: "smoothing", min: "0", max: "0.98", step: "0.02", value: String(settings.smoothing),
+    type: "range", id: "smoothing", min: "0", max: "0.98", step: "0.02",
+    value: String(settings.smoothing),
     oninput: () => { settings.smoothing = Number(smoothing.value); draw(); },
   });
   const logarithmic = element("button", {
@@ -30,7 +31,8 @@
       draw();
     },
   }, "Logarithmic");
-  document.getElementById("tools").append(element("label", {}, "Smoothing ", smoothing), logarithmic);
+  const label = element("label", {}, "Smoothing ", smoothing);
+  document.getElementById("tools").append(label, logarithmic);
 
   root.append(summary, ...notes, element("div", { class: "charts" }, charts), ...heats);
   draw();
