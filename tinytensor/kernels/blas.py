@@ -29,12 +29,12 @@ def gemm(a, a_transposed, b, b_transposed, c, alpha, beta):
         inner,
         factors.ctypes,
         b.ctypes,
-        max(b.strides[0] // 4, 1),
+        max(b.strides[0] // 4, b.shape[1]),  # NumPy gives a single row any stride
         a.ctypes,
-        max(a.strides[0] // 4, 1),
+        max(a.strides[0] // 4, a.shape[1]),
         factors[1:].ctypes,
         c.ctypes,
-        max(c.strides[0] // 4, 1),
+        max(c.strides[0] // 4, c.shape[1]),
     )
 
 

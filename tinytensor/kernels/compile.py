@@ -5,22 +5,39 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba
 from numba.core import event
 
 # Sums may be reordered, so that they vectorise, and a·b + c may be one instruction; but NaN and
-# infinity stay what they are. For one number of threads the result is the same, run to run.
-_RULES = {"contract", "reassoc", "nsz", "arcp"}
+# infinity stay what they are (so no "arcp", whose estimate of 1/√∞ is NaN).
+# For one number of threads the result is the same, run to run.
+_RULES = {"contract", "reassoc", "nsz"}
 _OPTIONS: dict[str, Any] = {
     "cache": True, "nogil": True, "fastmath": _RULES, "error_model": "numpy"
 }  # fmt: skip
 
 
+# Files whose functions are compiled into the kernels of others
+_SHARED = ("blas.py", "compile.py", "small_product.py", "vector_math.py")
+
+
+def _compile(function: Callable, **options: Any) -> Any:
+    kernel = numba.njit(**_OPTIONS, **options)(function)
+    kept = getattr(kernel._cache, "_cache_file", None)  # None where no folder can be written to
+    if kept is not None:
+        # Numba takes what is on disk for good as long as the kernel's own file is unchanged.
+        shared = [Path(__file__).with_name(name) for name in _SHARED]
+        states = [path.stat() for path in (Path(function.__code__.co_filename), *shared)]
+        kept._source_stamp = tuple((state.st_mtime, state.st_size) for state in states)
+    return kernel
+
+
 def part(function: Callable) -> Any:
     """Compile a function that kernels call."""
-    return numba.njit(**_OPTIONS)(function)
+    return _compile(function)
 
 
 def parallel(function: Callable) -> Any:
@@ -28,7 +45,7 @@ def parallel(function: Callable) -> Any:
 
     It is compiled for the types and memory layouts that it is first called with.
     """
-    return numba.njit(parallel=True, **_OPTIONS)(function)
+    return _compile(function, parallel=True)
 
 
 def parallel_for(*types: Any) -> Callable:

@@ -65,9 +65,9 @@ def tanh(x):
 @part
 def erf(x):
     """The error function: x·E(x²) / F(x²) on |x| ≤ 3.93, ±1 beyond; see ops/erf.py."""
-    x = f32(3.93) if x > f32(3.93) else x
-    x = f32(-3.93) if x < f32(-3.93) else x
     s = x * x
     top = ((((ERF_E0 * s + ERF_E1) * s + ERF_E2) * s + ERF_E3) * s + ERF_E4) * s + ERF_E5
     bottom = ((((ERF_F0 * s + ERF_F1) * s + ERF_F2) * s + ERF_F3) * s + ERF_F4) * s + ERF_F5
-    return x * top / bottom
+    y = x * top / bottom
+    y = f32(1.0) if x > f32(3.93) else y
+    return f32(-1.0) if x < f32(-3.93) else y
