@@ -9,6 +9,7 @@ from ..autograd.inplace import assign
 from ..autograd.variable import unwrap
 from ..backend import Array
 from ..errors import ShapeError
+from ..kernels.route import accelerated
 from .layer_norm import LayerNorm, check_parameter
 from .power import rsqrt
 from .promote import require_float
@@ -17,11 +18,14 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
+@accelerated("batch_norm")
 class BatchNorm(LayerNorm):
     """y = w·n + b, n = (x − mean x)·s;  dx, dw, db = as in LayerNorm
 
     Mean and variance are over the samples and positions of each channel.
     """
+
+    forward, backward = LayerNorm.forward, LayerNorm.backward  # with a kernel of their own
 
 
 class InstanceNorm(LayerNorm):

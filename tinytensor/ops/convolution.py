@@ -22,6 +22,7 @@ from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..errors import ShapeError
+from ..kernels.route import accelerated
 from .linalg import check_operands
 from .windows import ALL, Sizes, Windows, sizes, sliding
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 CACHE, GPU_MEMORY = 2**21, 2**28  # bytes that the columns of a block of samples may take
 
 
+@accelerated("convolution")
 class Convolution(Op):
     """y[n, o, i] = b[o] + Σ w[o, c, k]·x[n, c, i·stride + k·dilation − padding];
     dx = g and w, by ConvTranspose, dw = x and g, by ConvWeight, db = Σ g
@@ -57,6 +59,7 @@ class Convolution(Op):
         return dx, dw, sum_channels(g) if self.needs(2) else None
 
 
+@accelerated("convolution")
 class ConvTranspose(Op):
     """y[n, c, i·stride + k·dilation − padding] = b[c] + Σ w[o, c, k]·x[n, o, i];
     dx = g and w, by Convolution, dw = g and x, by ConvWeight, db = Σ g
@@ -83,6 +86,7 @@ class ConvTranspose(Op):
         return dx, dw, sum_channels(g) if self.needs(2) else None
 
 
+@accelerated("convolution")
 class ConvWeight(Op):
     """w[o, c, k] = Σ x[n, c, i·stride + k·dilation − padding]·y[n, o, i];
     dx = y and g, by ConvTranspose, dy = x and g, by Convolution

@@ -15,6 +15,7 @@ from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..errors import ShapeError
+from ..kernels.route import accelerated
 from .promote import require_numbers
 from .windows import Sizes, Windows, sizes, sliding
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
+@accelerated("pooling")
 class MaxPool(Op):
     """y[i] = max x[i·stride + k·dilation − padding] over k, the first of equals;
     dx = g where the maximum was taken from, by MaxPoolTranspose
@@ -47,6 +49,7 @@ class MaxPool(Op):
         return MaxPoolTranspose.apply(g, winner, self.windows)
 
 
+@accelerated("pooling")
 class MaxPoolTranspose(Op):
     """y = zeros, with x added where its window's maximum was taken from;  dx = g from there"""
 

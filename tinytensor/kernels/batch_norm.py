@@ -1,0 +1,115 @@
+"""batch_norm in training, channel by channel; equations as in ops/layer_norm.py."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import prange
+
+from ..ops.layer_norm import average, mean_square
+from .compile import parallel, part
+from .layout import contiguous, flat
+from .memory import empty
+from .vector_math import f32
+
+
+@part
+def total(x, channel):
+    """Σ x over samples and positions"""
+    result = f32(0.0)
+    for n in range(x.shape[0]):
+        line, part = x[n, channel], f32(0.0)
+        for j in range(line.size):
+            part += line[j]
+        result += part
+    return result
+
+
+@part
+def total_square(x, channel, center):
+    """Σ (x − center)²"""
+    result = f32(0.0)
+    for n in range(x.shape[0]):
+        line, part = x[n, channel], f32(0.0)
+        for j in range(line.size):
+            part += (line[j] - center) * (line[j] - center)
+        result += part
+    return result
+
+
+@parallel
+def batch_norm(x, weight, bias, eps, y, centers, variances):
+    """y = w·(x − m) / √(v + eps) + b for each channel of x (N, C, L); m and v are kept, (C)."""
+    count = f32(x.shape[0] * x.shape[2])
+    for c in prange(x.shape[1]):
+        center = total(x, c) / count
+        variance = total_square(x, c, center) / count
+        scale = weight[c] / np.sqrt(variance + eps)
+        for n in range(x.shape[0]):
+            line, out = x[n, c], y[n, c]
+            for j in range(line.size):
+                out[j] = (line[j] - center) * scale + bias[c]
+        centers[c] = center
+        variances[c] = variance
+
+
+@parallel
+def batch_norm_gradient(x, weight, eps, centers, variances, g, dx, dw, db):
+    """dw = Σ g·n,  db = Σ g,  dx = w·s·(g − mean g − n·mean(g·n)),  n = (x − m)·s"""
+    count = f32(x.shape[0] * x.shape[2])
+    for c in prange(x.shape[1]):
+        center, scale = centers[c], f32(1.0) / np.sqrt(variances[c] + eps)
+        along = f32(0.0)
+        for n in range(x.shape[0]):
+            line, slope, part = x[n, c], g[n, c], f32(0.0)
+            for j in range(line.size):
+                part += slope[j] * (line[j] - center)
+            along += part
+        dw[c] = along * scale
+        db[c] = total(g, c)
+        # dx = first·g + second·(x − m) + third
+        first = weight[c] * scale
+        second, third = -first * scale * dw[c] / count, -first * db[c] / count
+        for n in range(x.shape[0]):
+            line, slope, out = x[n, c], g[n, c], dx[n, c]
+            for j in range(line.size):
+                out[j] = first * slope[j] + second * (line[j] - center) + third
+
+
+def _lines(x: Any) -> Any:
+    """(N, C, …) → (N, C, L)"""
+    return contiguous(x.reshape(*x.shape[:2], math.prod(x.shape[2:])))
+
+
+def batch_norm_forward(op: Any, x: Any, weight: Any, bias: Any, axes: tuple, eps: float,
+                       observe: Any = None) -> Any:  # fmt: skip
+    op.axes, op.eps = axes, eps
+    channels = x.shape[1]
+    scale = np.ones(channels, np.float32) if weight is None else flat(weight)
+    shift = np.zeros(channels, np.float32) if bias is None else flat(bias)
+    y, (centers, variances) = empty(x.shape), np.empty((2, channels), np.float32)
+    batch_norm(_lines(x), scale, shift, f32(eps), _lines(y), centers, variances)
+    kept = (1, channels) + (1,) * (x.ndim - 2)  # (C) → (1, C, 1, …)
+    centers, variances = centers.reshape(kept), variances.reshape(kept)
+    op.remember(average, centers)
+    op.remember(mean_square, variances)
+    if observe is not None:
+        observe(centers, variances)
+    return y
+
+
+def batch_norm_backward(op: Any, g: Any) -> Any:
+    x, weight = op.saved
+    centers, variances = op.kept(average), op.kept(mean_square)
+    if centers is None:
+        return NotImplemented
+    channels = x.shape[1]
+    scale = np.ones(channels, np.float32) if weight is None else flat(weight)
+    dx, (dw, db) = empty(x.shape), np.empty((2, channels), np.float32)
+    batch_norm_gradient(
+        _lines(x), scale, f32(op.eps), flat(centers), flat(variances), _lines(g), _lines(dx), dw, db
+    )
+    shape = (channels,) + (1,) * (x.ndim - 2)  # (C) → (C, 1, …), as weight and bias
+    return dx, dw.reshape(shape), db.reshape(shape)
