@@ -1,0 +1,87 @@
+"""A flame graph as one SVG file: boxes as wide as their time, callees below callers."""
+
+from __future__ import annotations
+
+from html import escape
+
+Stack = tuple[str, ...]
+
+WIDTH, ROW, MARGIN, HEAD = 1200, 22, 12, 44  # in pixels
+NARROWEST = 0.4  # boxes below this width are left out
+LETTER = 6.6  # how wide a letter is, about
+# Forward, backward and optimiser steps differ in hue and in lightness, for any colour vision.
+COLOURS = {"forward": "#9ecae9", "backward": "#f2b27a", "step": "#a8d5a2", "": "#d9d9d9"}
+STYLE = """
+text { font: 11px ui-monospace, monospace; fill: #1a1a1a; pointer-events: none; }
+.head { font: 14px system-ui, sans-serif; }
+rect { stroke: #fff; stroke-width: 0.5; }
+g:hover > rect { stroke: #1a1a1a; stroke-width: 1.5; }
+.page { fill: #fff; stroke: none; }
+@media (prefers-color-scheme: dark) { .page { fill: #161616; } .head { fill: #eee; } }
+"""
+
+
+class Box:
+    """What a name at one place of the stacks takes, with all that is below it."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.inside: dict[str, Box] = {}
+
+
+def flame_graph(stacks: dict[Stack, float], total: float) -> str:
+    """stacks {(forward, module, …, op): seconds}; total: how long everything took.
+
+    Pointing at a box shows its seconds and its share.
+    """
+    root = _tree(stacks, total)
+    rows = 1 + max((len(stack) for stack in stacks), default=0)
+    height = HEAD + ROW * rows + MARGIN
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
+        f'viewBox="0 0 {WIDTH} {height}" role="img">',
+        f"<title>time by module and op</title><style>{STYLE}</style>",
+        f'<rect class="page" width="{WIDTH}" height="{height}"/>',
+        f'<text class="head" x="{MARGIN}" y="28">{1e3 * total:,.1f} ms: forward blue, backward '
+        "orange, optimiser green, outside of ops grey</text>",
+    ]
+    scale = (WIDTH - 2 * MARGIN) / total if total else 0.0
+    # An explicit stack: (name, box, left edge, row, colour)
+    left_to_draw = [("all", root, float(MARGIN), 0, COLOURS[""])]
+    while left_to_draw:
+        name, box, left, row, colour = left_to_draw.pop()
+        if box.seconds * scale < NARROWEST:
+            continue
+        parts.append(_drawn(name, box.seconds, total, left, row, scale, colour))
+        for inner_name, inner in sorted(box.inside.items(), key=lambda item: -item[1].seconds):
+            shade = COLOURS.get(inner_name, COLOURS[""]) if row == 0 else colour
+            left_to_draw.append((inner_name, inner, left, row + 1, shade))
+            left += inner.seconds * scale
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def _tree(stacks: dict[Stack, float], total: float) -> Box:
+    root = Box()
+    root.seconds = total
+    for stack, seconds in stacks.items():
+        box = root
+        for name in stack:
+            box = box.inside.setdefault(name, Box())
+            box.seconds += seconds
+    return root
+
+
+def _drawn(
+    name: str, seconds: float, total: float, left: float, row: int, scale: float, colour: str
+) -> str:
+    """One box, with as much of its name as there is room for."""
+    width, top = seconds * scale, HEAD + ROW * row
+    room = int((width - 6) / LETTER)
+    shown = name if len(name) <= room else name[: room - 1] + "…" if room > 2 else ""
+    about = f"{name}: {1e3 * seconds:,.2f} ms, {100 * seconds / total:.1f} %"
+    text = f'<text x="{left + 4:.1f}" y="{top + 15}">{escape(shown)}</text>' if shown else ""
+    return (
+        f"<g><title>{escape(about)}</title>"
+        f'<rect x="{left:.1f}" y="{top}" width="{width:.1f}" height="{ROW - 1}" fill="{colour}"/>'
+        f"{text}</g>"
+    )
