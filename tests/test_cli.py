@@ -18,6 +18,7 @@ import nn
 import tinytensor as tt
 from tinytensor.autograd.mode import state
 from tinytensor.cli import COMMANDS, main
+from tinytensor.graph.engine import is_there
 
 ROOT = Path(__file__).parent.parent
 
@@ -88,6 +89,13 @@ def test_a_later_step_and_arguments_for_the_script(script: Any, capsys: Any) -> 
     arguments = ["graph", script(TRAIN), "-o", "graph.dot", "--step", "2", "--", "--fast", "1"]
     assert main(arguments) == 0
     assert capsys.readouterr().out == "step 0 --fast 1\ngraph.dot: the graph of loss = 1.25\n"
+
+
+@pytest.mark.skipif(not is_there(), reason="no Graphviz: pip install pygraphviz")
+def test_the_page_is_the_default(script: Any, capsys: Any) -> None:
+    assert main(["graph", script(TRAIN)]) == 0
+    assert capsys.readouterr().out == "graph.html: the graph of loss = 5\n"
+    assert Path("graph.html").read_text().startswith("<!doctype html>")
 
 
 def test_values_are_recorded(script: Any) -> None:
