@@ -6,11 +6,13 @@ import functools
 import importlib
 import importlib.util
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import numpy as np
+
+from ..backend import _modules
 
 ndarray = np.ndarray
 FLOAT32 = np.dtype(np.float32)
@@ -89,13 +91,21 @@ def kernels_for_all_sizes(smallest: int = 1) -> Iterator[None]:
 
 def worth_it(array: Any, threshold: int) -> bool:
     """Whether a kernel is there for this array: float32, on a CPU, and large enough to gain."""
-    if type(array) is not ndarray or array.dtype is not FLOAT32:
+    if type(array) is not ndarray:
         return False
     smallest = threshold if choice.smallest is None else choice.smallest
-    return array.size >= smallest and kernels_on()
+    return array.size >= smallest and array.dtype is FLOAT32 and kernels_on()
 
 
-def accelerated(module: str, threshold: int = 8192) -> Callable[[OpClass], OpClass]:
+def on_gpu(array: Any) -> bool:
+    """Whether kernels/gpu may have a kernel for this array; "numpy" turns these off too."""
+    there = type(array) in _modules and type(array) is not ndarray
+    return there and array.dtype.kind == "f" and array.itemsize >= 4 and choice.name != "numpy"
+
+
+def accelerated(
+    module: str, threshold: int = 8192, directions: Sequence[str] = ("forward", "backward")
+) -> Callable[[OpClass], OpClass]:
     """Mark an op that has a faster version in `tinytensor/kernels/<module>.py`.
 
     threshold: how many elements the first argument, or g, must have for it to pay; backward runs as
@@ -104,7 +114,7 @@ def accelerated(module: str, threshold: int = 8192) -> Callable[[OpClass], OpCla
     """
 
     def mark(op: Any) -> Any:
-        for direction in ("forward", "backward"):
+        for direction in directions:
             own = op.__dict__.get(direction)
             if own is not None:
                 setattr(op, direction, _routed(own, module, f"{op.name_}_{direction}", threshold))
@@ -119,7 +129,7 @@ def _routed(own: Callable, module: str, name: str, threshold: int) -> Callable:
 
     def method(self: Any, x: Any, *args: Any) -> Any:
         nonlocal fast
-        if type(x) is np.float32:
+        if self.in_kernel and type(x) is np.float32:
             x = np.asarray(x)  # NumPy made a scalar of a gradient
         if worth_it(x, 1 if self.in_kernel else threshold):
             if fast is None:
@@ -127,6 +137,10 @@ def _routed(own: Callable, module: str, name: str, threshold: int) -> Callable:
             out = fast(self, x, *args)
             if out is not NotImplemented:
                 self.in_kernel = True
+                return out
+        elif type(x) is not ndarray and on_gpu(x):
+            out = load_for_gpu(module, name)(self, x, *args)
+            if out is not NotImplemented:
                 return out
         return own(self, x, *args)
 
@@ -144,6 +158,14 @@ def load(module: str, name: str) -> Callable:
     found = importlib.import_module(f"tinytensor.kernels.{module}")
     function = getattr(found, name, None)
     return _not_there if function is None else within_pool(function)
+
+
+@functools.cache
+def load_for_gpu(module: str, name: str) -> Callable:
+    """As `load`, of kernels/gpu."""
+    if importlib.util.find_spec(f"tinytensor.kernels.gpu.{module}") is None:
+        return _not_there
+    return getattr(importlib.import_module(f"tinytensor.kernels.gpu.{module}"), name, _not_there)
 
 
 def _not_there(*args: Any) -> Any:

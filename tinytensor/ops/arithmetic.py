@@ -13,6 +13,7 @@ import numpy as np
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
+from ..kernels.route import accelerated
 from .promote import (
     cast,
     common_dtype,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 # ------------------------------------------------------------------------------------------
 
 
+@accelerated("arithmetic", threshold=32768, directions=("forward",))
 class Add(Op):
     """y = a + b;  da = g, db = g"""
 

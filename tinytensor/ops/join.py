@@ -182,10 +182,10 @@ def _in_a_row(parts: Sequence[Array], dim: int) -> Array | None:
     Attention's gradients of q, k and v are, where those were made by one product.
     """
     first = parts[0]
-    base, strides = getattr(first, "base", None), getattr(first, "strides", None)
+    base: Any = getattr(first, "base", None)
     if not isinstance(base, np.ndarray):
         return None
-    length, address = 0, first.ctypes.data
+    length, address, strides = 0, first.ctypes.data, first.strides
     for part in parts:
         here = part.base is base and part.strides == strides and part.dtype == first.dtype
         if not here or part.ctypes.data != address + length * strides[dim]:
