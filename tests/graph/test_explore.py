@@ -127,6 +127,27 @@ def test_each_call_of_a_module_is_a_room() -> None:
     assert calls == [1, 2, 3]
 
 
+def test_calls_without_an_op_between_them_are_told_apart() -> None:
+    cell = nn.RNNCell(3, 4)
+
+    class Loop(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.cell = cell
+
+        def forward(self, x: tt.Tensor) -> tt.Tensor:
+            h = tt.zeros(2, 4)
+            for t in range(5):
+                h = self.cell(x[t], h)
+            return h
+
+    model = Loop()
+    rooms = build(tg.trace(lambda: model(tt.ones(5, 2, 3)).sum()))
+    calls = [(room.call, room.ops) for room in rooms.all if room.path == "Loop.cell"]
+    assert [call for call, _ in calls] == [1, 2, 3, 4, 5]
+    assert len({ops for _, ops in calls}) == 1
+
+
 def test_what_feeds_a_room_ran_before_it() -> None:
     """So pictures have no cycles."""
     model = Stack(2)
@@ -177,6 +198,26 @@ def test_layouts_place_everything() -> None:
         for _, end, points in layout["edges"]:  # the arrow ends at the box it points to
             x, y, w, h = layout["at"][end]
             assert abs(points[-2] - x) <= w / 2 + 3 and abs(points[-1] - y) <= h / 2 + 3
+
+
+@needs_graphviz
+def test_a_long_row_is_broken() -> None:
+    class Heads(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.heads = nn.ModuleList([Block(4) for _ in range(12)])
+
+        def forward(self, x: tt.Tensor) -> tt.Tensor:
+            x = x * 2
+            return tt.cat([head(x) for head in self.heads], dim=-1)
+
+    model = Heads()
+    graph = tg.trace(lambda: model(tt.ones(2, 4, requires_grad=True)).sum())
+    picture = next(p for p in pictures(graph, build(graph)) if p.room.path == "Heads")
+    (layout,), _ = lay_out([picture])
+    heights = {at[1] for entry, at in zip(picture.entries, layout["at"]) if entry.kind == "room"}
+    assert len(heights) > 1
+    assert len(layout["edges"]) == len(picture.edges)  # the helping edges are not drawn
 
 
 def test_names_never_reach_graphviz() -> None:

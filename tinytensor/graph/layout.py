@@ -25,6 +25,7 @@ STEP = 12  # widths are rounded up to this, so that near-alike rooms share a lay
 CONSTANT_HEIGHT = 24
 SPINE = 12  # how much straighter edges from ops are than those from leaves
 BESIDE = 2  # leaves at the side of an op
+LONG_ROW = 6  # more alike entries than this are put into several rows
 
 
 @dataclass
@@ -204,6 +205,8 @@ def to_dot(picture: Picture) -> str:
         ports = [i for i, entry in enumerate(picture.entries) if entry.kind == kind]
         if ports:
             lines.append(_one_rank(rank, ports))
+    for above, below in _wrapped(picture):
+        lines.append(f"n{above} -> n{below} [style=invis]")
     for start, end in picture.edges:
         if start in beside.get(end, ())[2:]:  # to the right of its op: Graphviz puts heads there
             lines.append(f"n{end} -> n{start} [dir=back]")
@@ -237,6 +240,24 @@ def _rows(picture: Picture) -> dict[int, list[int]]:
     return {op: row for op, row in rows.items() if len(row) <= BESIDE + 1}
 
 
+def _wrapped(picture: Picture) -> list[tuple[int, int]]:
+    """Pairs (above, below) that break a long row of alike entries, as the heads of a layer are."""
+    before: dict[int, list[int]] = {}
+    after: dict[int, list[int]] = {}
+    for start, end in picture.edges:
+        before.setdefault(end, []).append(start)
+        after.setdefault(start, []).append(end)
+    alike: dict[tuple, list[int]] = {}
+    for i, entry in enumerate(picture.entries):
+        if entry.frame is None and entry.kind in ("node", "room") and i in before and i in after:
+            alike.setdefault((*before[i], "to", *after[i]), []).append(i)
+    rows = [row for row in alike.values() if len(row) > LONG_ROW]
+    return [(row[i], row[i + columns])
+            for row in rows
+            for columns in [round(len(row) ** 0.5) + 1]
+            for i in range(len(row) - columns)]  # fmt: skip
+
+
 def _read(picture: Picture, output: bytes) -> dict[str, Any]:
     """Places from Graphviz's JSON, in whole pixels, with y pointing down."""
     drawn = json.loads(output)
@@ -256,6 +277,8 @@ def _read(picture: Picture, output: bytes) -> dict[str, Any]:
             at[int(name[1:])] = [round(x), round(height - y), entry.width, entry.height]
     edges = []
     for edge in drawn.get("edges", []):
+        if edge.get("style") == "invis":
+            continue
         ends = [int(objects[edge[end]]["name"][1:]) for end in ("tail", "head")]
         if edge.get("dir") == "back":
             ends.reverse()

@@ -8,6 +8,7 @@ with the inner rooms as boxes has no cycles, even when a module is called again 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -78,6 +79,7 @@ def build(graph: Graph) -> Rooms:
     """The rooms of a graph."""
     root = Room("", "graph", "", None)
     _place_ops(graph, root)
+    _part_calls(graph, root)
     _count(root)
     for room in list(_walk(root)):
         _cut_into_parts(room)
@@ -133,6 +135,34 @@ def _open(graph: Graph, parent: Room, path: str) -> Room:
     room = Room(path, label, module.class_name if module else "", parent, calls + 1)
     parent.items.append(room)
     return room
+
+
+def _part_calls(graph: Graph, root: Room) -> None:
+    """Part the calls of a module that follow each other without an op between them.
+
+    They look like one run of ops. If it is the same sequence as often as the module was called,
+    each repetition is a call.
+    """
+    rooms = list(_walk(root))
+    runs = Counter(room.path for room in rooms)
+    for room in rooms:
+        module = graph.modules.get(room.path)
+        calls, rest = divmod(module.calls, runs[room.path]) if module else (1, 0)
+        size, uneven = divmod(len(room.items), calls)
+        if room.parent is None or calls < 2 or rest or uneven or not size:
+            continue
+        kinds = [x.path if isinstance(x, Room) else graph.nodes[x].op for x in room.items]
+        if kinds != kinds[:size] * calls:
+            continue
+        parts = [Room(room.path, room.label, room.class_name, room.parent) for _ in range(calls)]
+        for i, part in enumerate(parts):
+            part.items = room.items[i * size : (i + 1) * size]
+            part.call = room.call + i
+            for item in part.items:
+                if isinstance(item, Room):
+                    item.parent, item.call = part, 1
+        place = room.parent.items.index(room)
+        room.parent.items[place : place + 1] = parts
 
 
 def _count(root: Room) -> None:

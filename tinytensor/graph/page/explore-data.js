@@ -99,6 +99,10 @@ const Graph = (() => {
     ]),
   );
 
+  /* Whether the forward pass left no values to show: it ran outside of a recording. */
+  const ops = nodes.filter((node) => node.kind === "op");
+  const isUnrecorded = ops.filter((node) => node.value < 0).length > ops.length / 2;
+
   const shapeText = (shape) => (shape.length ? shape.join("×") : "scalar");
 
   /* What a picture writes on a node: the last part of a parameter's path. As in layout.py. */
@@ -109,7 +113,7 @@ const Graph = (() => {
 
   return Object.freeze({
     nodes, rooms, pictures, value, viewOf, chain, shapeText, shortName,
-    loss: raw.loss, start: raw.start, error: raw.error,
+    loss: raw.loss, start: raw.start, error: raw.error, isUnrecorded,
     backward: raw.backward, wrong: raw.wrong,
   });
 })();

@@ -9,6 +9,7 @@ const Formula = (() => {
   const { element, number } = TT;
   const LETTERS = /[A-Za-zΑ-Ωα-ω]+/g;
   const COMBINING = /^[\u0300-\u036f'′]/; // x̄ and x′ are not x
+  const WORDS = /[a-z]{2,} [a-z]{2,}/; // a sentence rather than a sign
   const TERMS = 8; // as many products are written out
 
   /* {letter or name: slot} for the formula of a node. */
@@ -28,19 +29,27 @@ const Formula = (() => {
     return found;
   }
 
-  /* The right side of a formula as pieces: text, or {symbol, slot}. */
-  function pieces(text, known) {
+  /* The right side of a formula as pieces: text, {symbol, slot}, or {symbol, number} for an argument
+     that is a plain number. */
+  function pieces(text, known, node = null) {
     const found = [];
     let end = 0;
     for (const match of text.matchAll(LETTERS)) {
       const after = text.slice(match.index + match[0].length);
-      if (!known.has(match[0]) || COMBINING.test(after)) continue;
+      const number = node === null ? null : plainNumber(node, match[0]);
+      if ((!known.has(match[0]) && number === null) || COMBINING.test(after)) continue;
       if (match.index > end) found.push(text.slice(end, match.index));
-      found.push({ symbol: match[0], slot: known.get(match[0]) });
+      found.push({ symbol: match[0], slot: known.get(match[0]), number });
       end = match.index + match[0].length;
     }
     if (end < text.length) found.push(text.slice(end));
     return found;
+  }
+
+  /* An argument such as b=0.5, as text; null if it is none, or no number. */
+  function plainNumber(node, name) {
+    const found = new RegExp(`(?:^|, )${name}=(-?[0-9.]+(?:e[-+]?\\d+)?)(?=$|, )`).exec(node.args);
+    return found === null ? null : found[1].replace("-", "−");
   }
 
   function equation(node, result, text, values) {
@@ -50,8 +59,11 @@ const Formula = (() => {
     const line = element("div", { class: "numbers" });
     const shown = new Set();
     const known = symbols(node);
-    for (const piece of pieces(right, known)) {
+    for (const piece of pieces(right, known, node)) {
       if (typeof piece === "string") line.append(...signs(piece));
+      else if (piece.slot === undefined) {
+        line.append(element("span", { class: "sign", title: piece.symbol }, piece.number));
+      }
       else if (shown.has(piece.slot) || piece.slot === result) {
         line.append(element("b", { class: "sign" }, piece.symbol));
       } else {
@@ -76,7 +88,7 @@ const Formula = (() => {
     const rest = text.slice(power.length);
     return [
       ...(power ? [element("span", { class: "power" }, power)] : []),
-      ...(rest ? [element("span", { class: "sign" }, rest)] : []),
+      ...(rest ? [element("span", { class: WORDS.test(rest) ? "sign words" : "sign" }, rest)] : []),
     ];
   }
 

@@ -26,7 +26,7 @@
   function show({ speak = false } = {}) {
     const current = stepNode();
     const looked = state.selected === null ? current : state.selected;
-    View.paint(state.walk, state.position, looked === null ? Graph.loss : looked, litEdges(current));
+    View.paint(state.walk, state.position, looked ?? (state.walk.name === "forward" ? null : Graph.loss), litEdges(current));
     Panel.fill(panel, {
       walk: state.walk,
       position: state.position,

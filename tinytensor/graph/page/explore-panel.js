@@ -10,6 +10,7 @@ const Panel = (() => {
   /* Fill `panel` for a node. shown: {walk, position, node, selected}. */
   function fill(panel, { walk, position, node, selected }) {
     const parts = [];
+    if (Graph.error) parts.push(element("p", { class: "verdict" }, `Forward failed: ${Graph.error}`));
     if (node === null) parts.push(...beginning(walk));
     else {
       parts.push(...heading(node, walk, position, selected));
@@ -20,6 +21,7 @@ const Panel = (() => {
     if (walk.name === "wrong") {
       parts.push(...folded("Why this order?", Order.explanation(actions.go, actions.runTo), true));
     }
+    if (Graph.isUnrecorded && walk.name !== "wrong") parts.push(hint());
     parts.push(queues(walk, position));
     panel.scrollTop = 0; // now, while nothing has to be laid out for it
     panel.replaceChildren(...parts.filter((part) => part !== null));
@@ -41,6 +43,12 @@ const Panel = (() => {
         "rule gives to the gradients of its inputs. Step on with ▶ or →."),
       Matrix.tensor(Graph.value(loss.grad), "dL/dL", "g"),
     ];
+  }
+
+  /* How to see the values that are missing. */
+  function hint() {
+    return element("p", { class: "hint" }, "Most values of the forward pass were not kept. Run it inside ",
+      element("code", {}, "with graph.record():"), " or give explore a function that returns the loss, and they are here.");
   }
 
   function heading(node, walk, position, selected) {

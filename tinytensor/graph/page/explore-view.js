@@ -7,7 +7,7 @@
 const View = (() => {
   const { svg } = TT;
   const MARGIN = 24;
-  const SMALLEST = 0.5; // the scale at which labels can still be read
+  const SMALLEST = 0.65; // the scale at which labels can still be read
   const GLIDE = 180; // milliseconds
 
   const canvas = svg("svg", { class: "canvas", role: "group", "aria-label": "graph" });
