@@ -12,7 +12,7 @@ test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
 test-fast: $(VENV)/.fast
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
