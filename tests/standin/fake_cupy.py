@@ -16,6 +16,8 @@ from .functions import ufunc as ufunc
 from .generator import random as random
 from .names import NAMES as _NAMES
 from .ndarray import ndarray as ndarray
+from .raw_kernels import ElementwiseKernel as ElementwiseKernel
+from .raw_kernels import ReductionKernel as ReductionKernel
 
 
 def __getattr__(name: str) -> _Any:
