@@ -312,3 +312,8 @@ class InstanceNorm1d(_InstanceNorm):
 class InstanceNorm2d(_InstanceNorm):
     __doc__ = f"{_InstanceNorm.__doc__}\n    x (N, C, H, W) or (C, H, W)\n    "
     dimensions = (3, 4)
+
+
+class InstanceNorm3d(_InstanceNorm):
+    __doc__ = f"{_InstanceNorm.__doc__}\n    x (N, C, D, H, W) or (C, D, H, W)\n    "
+    dimensions = (4, 5)

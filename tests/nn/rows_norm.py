@@ -30,4 +30,5 @@ ROWS = [
     Row("InstanceNorm1d", 3, momentum=None, track_running_stats=True, inputs=[T(2, 3, 4)]),
     Row("InstanceNorm2d", 3, inputs=[T(2, 3, 2, 2)]),
     Row("InstanceNorm2d", 3, affine=True, track_running_stats=True, inputs=[T(3, 2, 2)]),
+    Row("InstanceNorm3d", 2, affine=True, inputs=[T(2, 2, 2, 2, 2)]),
 ]

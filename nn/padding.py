@@ -1,0 +1,164 @@
+"""Layers that add elements around an image: zeros, a value, or what the image itself has there.
+
+`F.pad` does the work; padding is one int for all sides, or (left, right, top, bottom, …).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tinytensor.tensor import Tensor
+
+from . import functional as F
+from .module import Module
+
+
+class _Pad(Module):
+    dimensions: int
+    mode: str
+
+    def __init__(self, padding: int | Sequence[int]):
+        super().__init__()
+        sides = 2 * self.dimensions
+        self.padding = (padding,) * sides if isinstance(padding, int) else tuple(padding)
+        if len(self.padding) != sides:
+            raise ValueError(
+                f"{type(self).__name__}: got padding={padding}, expected an int or {sides} of them"
+            )
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pad(input, self.padding, self.mode)
+
+    def extra_repr(self) -> str:
+        return str(self.padding)
+
+
+class _ConstantPad(_Pad):
+    mode = "constant"
+
+    def __init__(self, padding: int | Sequence[int], value: float):
+        super().__init__(padding)
+        self.value = value
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.pad(input, self.padding, self.mode, self.value)
+
+    def extra_repr(self) -> str:
+        return f"padding={self.padding}, value={self.value}"
+
+
+class ConstantPad1d(_ConstantPad):
+    """value at both ends of a line: (N, C, L) → (N, C, left + L + right)"""
+
+    dimensions = 1
+
+
+class ConstantPad2d(_ConstantPad):
+    """value around a picture: (N, C, H, W) → (N, C, top + H + bottom, left + W + right)"""
+
+    dimensions = 2
+
+
+class ConstantPad3d(_ConstantPad):
+    """value around a volume (N, C, D, H, W)"""
+
+    dimensions = 3
+
+
+class _ZeroPad(_ConstantPad):
+    def __init__(self, padding: int | Sequence[int]):
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        return str(self.padding)
+
+
+class ZeroPad1d(_ZeroPad):
+    """Zeros at both ends of a line (N, C, L)"""
+
+    dimensions = 1
+
+
+class ZeroPad2d(_ZeroPad):
+    """Zeros around a picture (N, C, H, W)"""
+
+    dimensions = 2
+
+
+class ZeroPad3d(_ZeroPad):
+    """Zeros around a volume (N, C, D, H, W)"""
+
+    dimensions = 3
+
+
+class ReflectionPad1d(_Pad):
+    """A line (N, C, L) goes on as its own mirror image; the element at the edge is not repeated"""
+
+    dimensions, mode = 1, "reflect"
+
+
+class ReflectionPad2d(_Pad):
+    """A picture (N, C, H, W) goes on as its own mirror image"""
+
+    dimensions, mode = 2, "reflect"
+
+
+class ReflectionPad3d(_Pad):
+    """A volume (N, C, D, H, W) goes on as its own mirror image"""
+
+    dimensions, mode = 3, "reflect"
+
+
+class ReplicationPad1d(_Pad):
+    """The elements at the ends of a line (N, C, L) are repeated"""
+
+    dimensions, mode = 1, "replicate"
+
+
+class ReplicationPad2d(_Pad):
+    """The pixels at the edge of a picture (N, C, H, W) are repeated"""
+
+    dimensions, mode = 2, "replicate"
+
+
+class ReplicationPad3d(_Pad):
+    """The elements at the faces of a volume (N, C, D, H, W) are repeated"""
+
+    dimensions, mode = 3, "replicate"
+
+
+class CircularPad1d(_Pad):
+    """A line (N, C, L) goes on at its other end"""
+
+    dimensions, mode = 1, "circular"
+
+
+class CircularPad2d(_Pad):
+    """A picture (N, C, H, W) goes on at its other side"""
+
+    dimensions, mode = 2, "circular"
+
+
+class CircularPad3d(_Pad):
+    """A volume (N, C, D, H, W) goes on at its other side"""
+
+    dimensions, mode = 3, "circular"
+
+
+__all__ = [
+    "CircularPad1d",
+    "CircularPad2d",
+    "CircularPad3d",
+    "ConstantPad1d",
+    "ConstantPad2d",
+    "ConstantPad3d",
+    "ReflectionPad1d",
+    "ReflectionPad2d",
+    "ReflectionPad3d",
+    "ReplicationPad1d",
+    "ReplicationPad2d",
+    "ReplicationPad3d",
+    "ZeroPad1d",
+    "ZeroPad2d",
+    "ZeroPad3d",
+]
