@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tinytensor.graph.values import bars, norm_of, number, shortest, shrink, trouble, value_of
+from tinytensor.graph.values import bars, keep, norm_of, number, shortest, trouble, value_of
 
 
 def test_small_arrays_are_kept_in_full() -> None:
@@ -68,12 +68,21 @@ def test_statistics_of_odd_arrays(array: np.ndarray) -> None:
 
 def test_max_values() -> None:
     array = np.arange(100.0)
-    kept = value_of(array, max_values=None)
-    assert kept.data is not None
-    assert shrink(kept, 100) is kept and shrink(kept, None) is kept
-    small = shrink(kept, 99)
-    assert small is not None and small.data is None and small.mean == 49.5
-    assert shrink(None, 3) is None
+    full = value_of(array, max_values=None)
+    assert full.data is not None
+    assert value_of(full, 100) is full and value_of(full, None) is full
+    statistics = value_of(full, 99)
+    assert statistics.data is None and statistics.mean == 49.5
+
+
+def test_keep() -> None:
+    array = np.arange(100.0)
+    kept, statistics = keep(array, 100), keep(array, 99)
+    array[:] = 0
+    assert value_of(kept, None).data == list(range(100)) and value_of(kept, 3) == statistics
+
+
+def test_norm() -> None:
     assert norm_of(value_of(np.array([3.0, 4.0]))) == 5.0
 
 

@@ -118,7 +118,7 @@ def _argument(name: str, arguments: Sequence[str], text: str) -> str:
     """The argument whose gradient `name` is: x for dx, dxₖ and dx[i]; weight for dW. Or ""."""
     if not name.startswith("d"):
         return ""
-    symbol = re.match(r"[A-Za-zΔαβ]+", name[1:])
+    symbol = re.match(r"[A-Za-z_Δαβ]+", name[1:])
     if symbol is None:
         return ""
     wanted = GREEK.get(symbol[0], symbol[0])

@@ -34,7 +34,7 @@ from .names import (
     path_of_call,
     variable_name,
 )
-from .values import Value, number, value_of
+from .values import keep, number
 
 MAX_RECORDED = 1024  # arrays of up to so many elements are kept in full by `record`
 
@@ -42,9 +42,9 @@ MAX_RECORDED = 1024  # arrays of up to so many elements are kept in full by `rec
 class Constant:
     """A tensor or array that no gradient flows to, as an argument of a recorded op."""
 
-    def __init__(self, array: Any, value: Value, name: str, outside: bool):
+    def __init__(self, array: Any, value: Any, name: str, outside: bool):
         self.array: Any = array  # held while recording: another one must not get its id
-        self.value, self.name = value, name
+        self.value, self.name = value, name  # the value as `keep` gives it
         self.outside = outside  # known by this name outside of all modules
 
 
@@ -61,13 +61,16 @@ class Notes:
     def __init__(self) -> None:
         self.modules: dict[str, ModuleNote] = {}  # by path
         self.constants: dict[int, Constant] = {}  # by id of the array
-        self.leaves: dict[int, tuple[Any, str, Value]] = {}  # by id: leaf, variable's name, value
+        self.leaves: dict[int, tuple[Any, str, Any]] = {}  # by id: leaf, variable's name, value
 
 
 class Call:
-    """The note on one node: `outputs` are Values, `constants` and `arguments` go by position."""
+    """The note on one node: its outputs, its constants by position, its arguments by name.
 
-    def __init__(self, notes: Notes, outputs: list[Value | None]):
+    Values are as `keep` gives them: a copy of a small array, statistics of a large one.
+    """
+
+    def __init__(self, notes: Notes, outputs: list[Any]):
         self.notes, self.outputs = notes, outputs
         self.constants: dict[int, Constant] = {}
         self.arguments: dict[str, str] = {}
@@ -109,9 +112,9 @@ class Recording:
         node.recorded = call  # type: ignore[attr-defined]
         self.nodes.append(node)
 
-    def _value(self, thing: Any) -> Value | None:
+    def _value(self, thing: Any) -> Any:
         array = unwrap(thing)
-        return value_of(array, self.max_values) if is_array(array) else None
+        return keep(array, self.max_values) if is_array(array) else None
 
     def _note_modules(self, frames: list[FrameType]) -> None:
         running = module_calls(frames)
@@ -132,7 +135,7 @@ class Recording:
                     note_variable(arg, variables.get(id(arg), ""))
                 elif id(arg) not in self.notes.leaves:
                     known, _ = variable_name(arg.array, frames)
-                    self.notes.leaves[id(arg)] = (arg, known, value_of(arg.array, self.max_values))
+                    self.notes.leaves[id(arg)] = (arg, known, self._value(arg))
             elif is_array(unwrap(arg)):
                 call.constants[i] = self._constant(unwrap(arg), frames)
             elif arg is not None and not callable(arg):
@@ -144,7 +147,7 @@ class Recording:
             name, outside = self._buffer_name(array), False
             if not name:
                 name, outside = variable_name(array, frames)
-            known = Constant(array, value_of(array, self.max_values), name, outside)
+            known = Constant(array, self._value(array), name, outside)
             self.notes.constants[id(array)] = known
         return known
 

@@ -27,7 +27,7 @@ from .model import Contribution, Graph, Node, Step
 from .modules import ModuleTree
 from .names import frames_from, variable_name
 from .record import Call, Constant, Failure, Notes, Recording, record
-from .values import MAX_VALUES, Value, shrink, value_of
+from .values import MAX_VALUES, Value, value_of
 
 
 def trace(
@@ -76,6 +76,7 @@ class _Builder:
         self.graph = Graph()
         self.ids: dict[Any, int] = {}  # by engine node, leaf or Constant
         self.notes: dict[int, Notes] = {}  # of all recordings that nodes come from, by id
+        self.outputs: dict[Op, list[Output]] = {}  # of ops with several, oldest first
         self.outside: set[int] = set()  # constants that are known outside of all modules
 
     # --------------------------------------------------------------------------------------
@@ -153,19 +154,20 @@ class _Builder:
             node.shape = tuple((op._shape[0] if several else op._shape) or ())
             node.dtype = str(op._dtype[0] if several else op._dtype)
         if not several:
-            node.value = self._recorded(call, 0) or self._value(saved.get(op))
+            node.value = self._value(_recorded(call, 0), saved.get(op))
         return node
 
     def _add_output(self, output: Output, saved: dict[Any, Any]) -> None:
         """A node for one of several outputs of an op."""
         parent = output.parent
+        self.outputs.setdefault(parent, []).append(output)
         node = self._new("op", f"{parent.name_}[{output.index}]", key=output)
         node.op, node.inputs, node.argument_names = "Output", [self.ids[parent]], ["outputs"]
         node.module, node.source = output.scope, site_of(output)
         node.shape, node.dtype = tuple(output._shape), str(output._dtype)
         call = getattr(parent, "recorded", None)
         node.variable = call.variables.get(output.index, "") if call is not None else ""
-        node.value = self._recorded(call, output.index) or self._value(saved.get(output))
+        node.value = self._value(_recorded(call, output.index), saved.get(output))
 
     def _add_failed(self, failure: Failure) -> None:
         """The op whose forward raised."""
@@ -181,7 +183,7 @@ class _Builder:
         for notes in self.notes.values():
             if id(leaf) in notes.leaves:
                 _, node.name, value = notes.leaves[id(leaf)]
-                node.value = shrink(value, self.max_values)
+                node.value = self._value(value)
         if node.value is None:
             node.value = value_of(leaf.array, self.max_values)
         if type(leaf).__name__ == "Parameter":
@@ -197,7 +199,7 @@ class _Builder:
             return self.ids[key]
         node = self._new("constant", "", key=key)
         if isinstance(constant, Constant):
-            node.name, node.value = constant.name, shrink(constant.value, self.max_values)
+            node.name, node.value = constant.name, self._value(constant.value)
             if constant.outside:
                 self.outside.add(node.id)
         else:
@@ -218,13 +220,10 @@ class _Builder:
     def _node_of(self, key: Any) -> Node:
         return self.graph.nodes[self.ids[key]]
 
-    def _recorded(self, call: Call | None, i: int) -> Value | None:
-        if call is None or i >= len(call.outputs):
-            return None
-        return shrink(call.outputs[i], self.max_values)
-
-    def _value(self, array: Any) -> Value | None:
-        return None if array is None else value_of(array, self.max_values)
+    def _value(self, *known: Any) -> Value | None:
+        """The value of the first that is known."""
+        found = next((value for value in known if value is not None), None)
+        return None if found is None else value_of(found, self.max_values)
 
     # --------------------------------------------------------------------------------------
     # The backward walk
@@ -274,8 +273,9 @@ class _Builder:
         assert self.graph.steps is not None
         slots: list[Value | None] = [None] * len(step.gradient)
         parent = self.ids[step.node]
-        outputs = [k for k in gathered if type(k) is Output and k.parent is step.node]
-        for output in sorted(outputs, key=lambda k: -k._order):
+        for output in reversed(self.outputs[step.node]):  # as the walk does: newest first
+            if output not in gathered:
+                continue
             g = value_of(step.gradient[output.index].array, self.max_values)
             node = self._node_of(output)
             node.grad = slots[output.index] = g
@@ -335,6 +335,11 @@ class _NothingRetained:
     def __exit__(self, *exc_info: object) -> None:
         for node, hook in self.hooks:
             node._hooks[RETAIN] = hook
+
+
+def _recorded(call: Call | None, i: int) -> Any:
+    """What was kept of output i."""
+    return call.outputs[i] if call is not None and i < len(call.outputs) else None
 
 
 def _saved_values(ops: list[Any]) -> dict[Any, Any]:

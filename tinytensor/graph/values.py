@@ -7,6 +7,7 @@ value.text()                         "−1.2 … 3.4, mean 0.1, std 0.9 ▁▃�
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -91,20 +92,30 @@ def norm_of(value: Value) -> float:
 
 
 def value_of(array: Any, max_values: int | None = MAX_VALUES) -> Value:
-    """The Value of an array; max_values=None keeps arrays of any size in full."""
+    """The Value of an array; max_values=None keeps arrays of any size in full.
+
+    Of a Value: the same, as statistics if it is too large.
+    """
+    if isinstance(array, Value):
+        large = max_values is not None and math.prod(array.shape) > max_values
+        return array.summary() if large else array
     if not isinstance(array, np.ndarray):
         array = to_device(array, "cpu")
-    dtype = str(array.dtype)
+    dtype = _name(array.dtype)
     if max_values is not None and array.size > max_values:
         return _statistics(array, dtype)
     return Value(array.shape, dtype, data=array.tolist())
 
 
-def shrink(value: Value | None, max_values: int | None) -> Value | None:
-    """The value, as statistics if it has more than max_values elements."""
-    if value is None or max_values is None or math.prod(value.shape) <= max_values:
-        return value
-    return value.summary()
+def keep(array: Any, max_values: int | None) -> Any:
+    """A copy of a small array, statistics of a large one: what `value_of` needs later."""
+    if not isinstance(array, np.ndarray):
+        array = to_device(array, "cpu")
+    small = max_values is None or array.size <= max_values
+    return array.copy() if small else value_of(array, max_values)
+
+
+_name = functools.cache(str)  # of a dtype: NumPy takes its time to put one together
 
 
 def shortest(value: Value) -> Any:
