@@ -145,7 +145,27 @@ def training_step(lib: Any, setting: Setting) -> Callable[[], Any]:
 
 
 def generation(lib: Any, setting: Setting, new: int = 256) -> Callable[[], Any]:
-    """`new` tokens after one, greedy, with keys and values kept. Gives the tokens."""
+    """`new` tokens after one, greedy, with keys and values kept. Gives the tokens.
+
+    tinytensor runs its own GPT, of the same size; PyTorch has none, and runs the one above.
+    """
+    if lib.__name__ == "tinytensor":
+        return _own_generation(lib, setting, new)
+    return generation_written_out(lib, setting, new)
+
+
+def _own_generation(lib: Any, setting: Setting, new: int) -> Callable[[], Any]:
+    lib.manual_seed(0)
+    config = lib.nn.GPTConfig(
+        VOCABULARY, setting.context, setting.layers, setting.heads, setting.width, bias=False
+    )
+    model = lib.nn.GPT(config)
+    prompt = lib.zeros((1, 1), dtype=lib.int64)
+    return lambda: lib.nn.generate(model, prompt, new)
+
+
+def generation_written_out(lib: Any, setting: Setting, new: int = 256) -> Callable[[], Any]:
+    """The same by the model above, token by token, for either library."""
     model = gpt(lib, setting).eval()
     prompt = lib.zeros((1, 1), dtype=lib.int64)
     shape = (1, setting.heads, setting.context, setting.width // setting.heads)

@@ -14,6 +14,7 @@ from . import functional as F
 from . import init
 from .attention import attend
 from .container import ModuleList
+from .decode_step import decode_step
 from .dropout import Dropout
 from .generate import generate
 from .kv_cache import KVCache, LayerCache
@@ -105,6 +106,10 @@ class Block(Module):
         self.mlp = MLP(config)
 
     def forward(self, x: Tensor, cache: LayerCache | None = None) -> Tensor:
+        if cache is not None:
+            short = decode_step(self, x, cache)
+            if short is not None:
+                return short
         x = x + self.attn(self.norm1(x), cache)
         x = x + self.mlp(self.norm2(x))
         return x

@@ -35,8 +35,17 @@ def _compile(function: Callable, **options: Any) -> Any:
     return kernel
 
 
+_serial: set[Callable] = set()  # kernels that run in one thread
+
+
 def part(function: Callable) -> Any:
     """Compile a function that kernels call."""
+    return _compile(function)
+
+
+def serial(function: Callable) -> Any:
+    """Compile a kernel that runs in one thread."""
+    _serial.add(function)
     return _compile(function)
 
 
@@ -72,7 +81,8 @@ class _Notice(event.Listener):
     def on_start(self, event: Any) -> None:
         kernel = event.data["dispatcher"]
         ours = kernel.py_func.__module__.startswith(__package__)
-        if ours and kernel.targetoptions.get("parallel"):
+        whole = kernel.targetoptions.get("parallel") or kernel.py_func in _serial
+        if ours and whole:
             name = kernel.py_func.__name__
             print(f"tinytensor: compiling the kernel {name}, once", file=sys.stderr, flush=True)
 

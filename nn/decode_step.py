@@ -1,0 +1,67 @@
+"""The short way for one more token through a block of a GPT; the long way says what it does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tinytensor.autograd.mode import state
+from tinytensor.autograd.variable import wrap
+from tinytensor.kernels.route import load, worth_it
+from tinytensor.tensor import Tensor
+
+from .attention_capture import capturing
+from .kv_cache import LayerCache
+from .linear import Linear
+from .module import Module
+from .norm import LayerNorm
+
+MOST_ROWS = 8  # with more sequences at once, the products are large enough for ops to pay
+_NONE = np.empty(0, dtype=np.float32)  # stands for no bias
+
+
+def decode_step(block: Any, x: Tensor, cache: LayerCache) -> Tensor | None:
+    """The block's output for x (N, 1, C), the token after those in the cache, which takes it in.
+
+    None, and nothing is done, if a kernel is not there for it, or if somebody would see a
+    difference: gradients, hooks, dropout, recordings, other modules in place of the block's own.
+    """
+    rows, tokens, width = x.shape
+    attn, mlp = block.attn, block.mlp
+    layers = [block.norm1, attn.qkv, attn.proj, block.norm2, mlp.fc, mlp.proj]
+    keys, values = cache.keys.array, cache.values.array
+    if (
+        tokens != 1
+        or rows > MOST_ROWS
+        or not cache.length < keys.shape[2]
+        or rows != keys.shape[0]
+        or attn.rotary is not None
+        or state.mode.grad
+        or state.mode.watched
+        or capturing()
+        or block.training
+        or any(type(m) not in (LayerNorm, Linear) or m._hooks is not None for m in layers)
+        or any(m._hooks is not None for m in (attn, attn.drop, mlp, mlp.drop))
+        or any(not worth_it(a, 1) or not a.flags.c_contiguous for a in (x.array, keys, values))
+    ):
+        return None
+    parameters = [_parameters(layer) for layer in layers]
+    if any(not worth_it(w, 1) or not w.flags.c_contiguous for w, _ in parameters):
+        return None
+    if not worth_it(parameters[1][0], 8192):
+        return None
+    y = x.array.reshape(rows, width).copy()  # (N, 1, C) → (N, C)
+    eps = np.float32(block.norm1.eps), np.float32(block.norm2.eps)
+    load("decode", "decode_block")(y, *parameters, eps, keys, values, cache.length)
+    cache.length += 1
+    return wrap(y.reshape(rows, 1, width))  # (N, C) → (N, 1, C)
+
+
+def _parameters(layer: Module) -> tuple[Any, Any]:
+    """(weight, bias), which is empty if there is none."""
+    weight, bias = layer._parameters.get("weight"), layer._parameters.get("bias")
+    return getattr(weight, "array", None), _NONE if bias is None else bias.array
+
+
+__all__ = ["decode_step"]
