@@ -6,6 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 import tinytensor as tt
+from tinytensor.autograd.variable import writes_of
+from tinytensor.kernels.route import load
+from tinytensor.kernels.sweep import can_sweep, worth_sweeping
 from tinytensor.tensor import Tensor
 
 
@@ -31,10 +34,14 @@ def get_total_norm(
     norm_type = float(norm_type)
     if not tensors:
         return tt.tensor(0.0)
-    with tt.no_grad():
-        device = tensors[0].device
-        norms = [x.norm(norm_type).to(device) for x in tensors]
-        total = tt.stack(norms).norm(norm_type)
+    arrays = [x.array for x in tensors]
+    if norm_type == 2 and can_sweep(*arrays) and worth_sweeping(arrays):
+        total = tt.tensor(load("clip_grad", "total_norm")(arrays))
+    else:
+        with tt.no_grad():
+            device = tensors[0].device
+            norms = [x.norm(norm_type).to(device) for x in tensors]
+            total = tt.stack(norms).norm(norm_type)
     if error_if_nonfinite and not tt.isfinite(total):
         raise RuntimeError(
             f"get_total_norm: the norm of order {norm_type} is {total.item()}, expected a finite "
@@ -50,10 +57,17 @@ def clip_grads_with_norm_(
     foreach: bool | None = None,
 ) -> None:
     """Multiply all gradients by max_norm / total_norm where that is less than 1."""
+    gradients = _gradients(parameters)
     with tt.no_grad():
         factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
-        for gradient in _gradients(parameters):
-            gradient.mul_(factor.to(gradient.device))
+        arrays = [gradient.array for gradient in gradients]
+        if can_sweep(factor.array, *arrays) and worth_sweeping(arrays):
+            load("clip_grad", "scale_all")(arrays, factor.item())
+            for gradient in gradients:
+                writes_of(gradient)[0] += 1
+        else:
+            for gradient in gradients:
+                gradient.mul_(factor.to(gradient.device))
 
 
 def clip_grad_norm_(

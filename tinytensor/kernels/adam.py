@@ -1,41 +1,64 @@
-"""One step of Adam or AdamW for one parameter, in a single pass over its four arrays."""
+"""One step of Adam or AdamW for many parameters, in a single pass over the four arrays of each."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from numba import prange
 
-from .compile import parallel
+from .blas import share
+from .compile import parallel, part
+from .many import addresses, lasting_addresses, overlap, piece, sizes
+from .threads import get_num_threads
 from .vector_math import f32
 
 
 @parallel
-def adam(p, g, m, v, rate, beta1, beta2, correction, eps, shrink, decay):
+def adam(p, g, m, v, size, rate, correction, settings, threads):
+    """`step` for all parameters, at the addresses p, g, m, v; each thread takes an equal share."""
+    whole = size.sum()
+    for i in prange(threads):
+        start, stop = share(whole, threads, i)
+        offset = 0
+        for k in range(size.size):
+            a, b = overlap(start, stop, offset, size[k])
+            if a < b:
+                step(piece(p[k], a, b), piece(g[k], a, b), piece(m[k], a, b), piece(v[k], a, b),
+                     rate[k], correction[k], settings)  # fmt: skip
+            offset += size[k]
+
+
+@part
+def step(p, g, m, v, rate, correction, settings):
     """m ← β₁·m + (1 − β₁)·g,  v ← β₂·v + (1 − β₂)·g²,  p ← p·shrink − rate·m / (√v/correction + ε)
 
-    decay: of plain Adam, where weight decay is part of the gradient, g + decay·p.
+    decay: of plain Adam, where weight decay is part of the gradient, sign·g + decay·p.
     """
-    one = f32(1.0)
-    for i in prange(p.size):
-        gradient = g[i] + decay * p[i]
-        m[i] = beta1 * m[i] + (one - beta1) * gradient
-        v[i] = beta2 * v[i] + (one - beta2) * gradient * gradient
+    beta1, rest1, beta2, rest2, eps, shrink, decay, sign = settings
+    for i in range(p.size):
+        gradient = sign * g[i] + decay * p[i]
+        m[i] = beta1 * m[i] + rest1 * gradient
+        v[i] = beta2 * v[i] + rest2 * gradient * gradient
         p[i] = p[i] * shrink - rate * m[i] / (np.sqrt(v[i]) / correction + eps)
 
 
 def adam_update(
-    p: Any, g: Any, m: Any, v: Any, lr: float, group: dict, correction1: float, correction2: float
-) -> bool:
-    """The step of optim/adam.py; False if the arrays are not contiguous, and nothing was done."""
-    if not all(x.flags.c_contiguous and x.flags.writeable for x in (p, g, m, v)):
-        return False
+    parameters: list, gradients: list, states: list[dict], group: dict, rates: list, roots: list
+) -> None:
+    """The step of optim/adam.py for parameters and gradients that are contiguous float32 arrays.
+
+    rates: lr / (1 − β₁ᵗ), and roots: √(1 − β₂ᵗ), for each parameter.
+    """
+    lr, (beta1, beta2) = float(group["lr"]), group["betas"]
     decay, decoupled = group["weight_decay"], group["decoupled_weight_decay"]
-    beta1, beta2 = group["betas"]
-    adam(
-        p.reshape(-1), g.reshape(-1), m.reshape(-1), v.reshape(-1), f32(lr / correction1),
-        f32(beta1), f32(beta2), f32(correction2), f32(group["eps"]),
+    settings = (
+        f32(beta1), f32(1 - beta1), f32(beta2), f32(1 - beta2), f32(group["eps"]),
         f32(1 - lr * decay if decoupled else 1), f32(0 if decoupled else decay),
+        f32(-1 if group["maximize"] else 1),
     )  # fmt: skip
-    return True
+    means = [state["exp_avg"] for state in states]
+    squares = [state["exp_avg_sq"] for state in states]
+    adam(
+        lasting_addresses(parameters), addresses(gradients), lasting_addresses(means),
+        lasting_addresses(squares), sizes(parameters), np.array(rates, np.float32),
+        np.array(roots, np.float32), settings, get_num_threads(),
+    )  # fmt: skip

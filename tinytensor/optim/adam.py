@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..backend import xp
-from ..kernels.route import load, worth_it
+from ..kernels.route import load, load_for_gpu, on_gpu
+from ..kernels.sweep import can_sweep, worth_sweeping
 from .checks import require_betas, require_non_negative
 from .optimizer import Optimizer
 
@@ -55,27 +56,55 @@ class Adam(Optimizer):
             },
         )
 
-    def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
-        library = xp(parameter)
-        beta1, beta2 = group["betas"]
-        lr, decay = float(group["lr"]), group["weight_decay"]
+    def update_all(self, parameters: list, group: dict) -> None:
+        """As of any optimiser; by a kernel in one sweep where that pays."""
+        swept = [] if group["amsgrad"] else [p for p in parameters if self._can_sweep(p)]
+        arrays = [p.array for p in swept]
+        if worth_sweeping(arrays):
+            gradients = [p._grad.array for p in swept]
+            states = [self.state[p] for p in swept]
+            corrections = [self.advance(*pair, group) for pair in zip(arrays, states)]
+            rates = [float(group["lr"]) / correction1 for correction1, _ in corrections]
+            roots = [correction2 for _, correction2 in corrections]
+            load("adam", "adam_update")(arrays, gradients, states, group, rates, roots)
+            done = set(swept)
+            parameters = [p for p in parameters if p not in done]
+        super().update_all(parameters, group)
+
+    def _can_sweep(self, p: Any) -> bool:
+        state = self.state[p]
+        kept = (state["exp_avg"], state["exp_avg_sq"]) if state else ()
+        return can_sweep(p.array, p._grad.array, *kept)
+
+    def advance(self, parameter: Any, state: dict, group: dict) -> tuple[float, float]:
+        """Count a step in the parameter's state, which is made if there is none.
+
+        Gives the bias corrections as numbers: 1 − β₁ᵗ and √(1 − β₂ᵗ).
+        """
         if not state:
+            library = xp(parameter)
             state["step"] = 0
             state["exp_avg"] = library.zeros_like(parameter)
             state["exp_avg_sq"] = library.zeros_like(parameter)
             if group["amsgrad"]:
                 state["max_exp_avg_sq"] = library.zeros_like(parameter)
         state["step"] += 1
+        beta1, beta2 = group["betas"]
+        return 1 - beta1 ** state["step"], math.sqrt(1 - beta2 ** state["step"])
+
+    def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
+        library = xp(parameter)
+        beta1, beta2 = group["betas"]
+        lr, decay = float(group["lr"]), group["weight_decay"]
+        # p − lr·m̂/(√v̂ + ε), with the bias corrections taken out as numbers
+        correction1, correction2 = self.advance(parameter, state, group)
         if group["maximize"]:
             gradient = -gradient
         mean, square = state["exp_avg"], state["exp_avg_sq"]
-        # p − lr·m̂/(√v̂ + ε), with the bias corrections taken out as numbers
-        correction1 = 1 - beta1 ** state["step"]
-        correction2 = math.sqrt(1 - beta2 ** state["step"])
-        if worth_it(parameter, 4096) and not group["amsgrad"]:
-            update = load("adam", "adam_update")
-            if update(parameter, gradient, mean, square, lr, group, correction1, correction2):
-                return
+        if on_gpu(parameter) and not group["amsgrad"]:
+            step = load_for_gpu("adam", "adam_update")
+            step(parameter, gradient, mean, square, group, lr / correction1, correction2)
+            return
         if decay:
             if group["decoupled_weight_decay"]:
                 parameter *= 1 - lr * decay

@@ -83,11 +83,16 @@ class Optimizer:
                 loss = closure()
         with no_grad(), np.errstate(all="ignore"):  # inf and NaN come without a warning
             for group in self.param_groups:
-                for p in group["params"]:
-                    if p._grad is not None:
-                        self.update(p.array, p._grad.array, self.state[p], group)
-                        writes_of(p)[0] += 1
+                with_gradient = [p for p in group["params"] if p._grad is not None]
+                self.update_all(with_gradient, group)
+                for p in with_gradient:
+                    writes_of(p)[0] += 1
         return loss
+
+    def update_all(self, parameters: list, group: dict) -> None:
+        """Change the parameters of a group, tensors that have a gradient, one after the other."""
+        for p in parameters:
+            self.update(p.array, p._grad.array, self.state[p], group)
 
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
         """Change one parameter's array in place."""
