@@ -10,6 +10,7 @@ g)`, which take and return what the op's own methods do. Nothing else knows abou
     pool.py         one thread pool: how many threads, and BLAS held to one inside them
     blas.py         matrix products inside a kernel
     vector_math.py  exp and its kin, in a form that vectorises
+    gpu/            the same for arrays on a GPU, compiled by CuPy
 
     TINYTENSOR_KERNELS=numpy, or tinytensor.set_kernels("numpy")    turns them off
 """
