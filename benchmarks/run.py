@@ -190,6 +190,7 @@ def main() -> None:
     parser.add_argument("--contenders", help="with commas; those that are not installed are left")
     parser.add_argument("--seconds", type=float, default=6.0, help="per case and contender")
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that `finally` ends the contenders
     contenders = chosen(options.contenders, list(CONTENDERS), "--contenders")
     left_out = [name for name in contenders if not is_there(name)]
     if left_out:
