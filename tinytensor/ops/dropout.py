@@ -14,8 +14,9 @@ from ..autograd.inplace import write
 from ..autograd.op import Op
 from ..autograd.site import warn
 from ..autograd.variable import unwrap
-from ..backend import Array
+from ..backend import Array, xp
 from ..errors import ShapeError
+from ..kernels.route import accelerated
 from ..random import generator_for
 from .activation import SELU_ALPHA, SELU_SCALE
 from .promote import require_float
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
+@accelerated("dropout")
 class Dropout(Op):
     """y = x·mask·scale;  dx = g·mask·scale"""
 
@@ -50,7 +52,13 @@ def masked_scale(input: Tensor, mask: Tensor, scale: float) -> Tensor:
 
 def random_mask(like: Array, shape: tuple, p: float) -> Array:
     """Random booleans on the device of `like`, each False with probability p."""
-    return generator_for(like).uniform(shape, np.dtype(np.float32)) >= p
+    generator = generator_for(like)
+    bound = round(p * 2**16)
+    if xp(like) is np and abs(bound / 2**16 - p) <= 1e-4 * min(p, 1 - p):
+        # 16 random bits tell a p such as 0.1 to 4 digits, and are drawn in a fraction of the time.
+        bits = np.frombuffer(generator.stream.bytes(2 * math.prod(shape)), dtype=np.uint16)
+        return (bits >= bound).reshape(shape)
+    return generator.uniform(shape, np.dtype(np.float32)) >= p
 
 
 def scale_of_kept(p: float) -> float:

@@ -27,6 +27,7 @@ from ..autograd.mode import state
 from ..autograd.op import Op
 from ..backend import Array, xp
 from ..errors import ShapeError
+from ..kernels.route import accelerated
 from .activation import silu, softplus
 from .dims import existing_dim
 from .join import stack, unbind
@@ -136,6 +137,7 @@ def _run(u: Array, delta: Array, A: Array, B: Array, C: Array) -> tuple:
     return scan_forward(u, delta, A.T.copy(), B, C)
 
 
+@accelerated("selective_scan")
 class SelectiveScan(Op):
     """yₜ = Cₜ·hₜ, hₜ = exp(Δₜ·A)·hₜ₋₁ + Δₜ·Bₜ·uₜ, and the last h;
     du = Σ λ·B·Δ,  dB = Σ λ·Δ·u,  dC = Σ gₜ·hₜ,  dA = Σ Δ·e,  dΔ = Σ A·e + Σ λ·B·u

@@ -12,6 +12,7 @@ from ..autograd.site import warn
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..dtype import to_numpy_dtype
+from ..kernels.route import accelerated
 from ..random import generator_for
 from .broadcast import atleast_1d
 from .dims import accepts_axis, normalize_dim
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
+@accelerated("softmax")
 class Softmax(Op):
     """y = exp x / Σ exp x;  dx = y·(g − Σ g·y)"""
 
@@ -41,6 +43,7 @@ class Softmax(Op):
         return y * (g - (g * y).sum(axis=self.dim, keepdims=True))
 
 
+@accelerated("softmax")
 class LogSoftmax(Op):
     """y = x − log Σ exp x;  dx = g − exp(y)·Σ g"""
 

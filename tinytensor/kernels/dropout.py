@@ -1,0 +1,37 @@
+"""Dropout with a mask that is there already, in one pass: y = x·mask·scale"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import prange
+
+from .compile import parallel
+from .layout import flat
+from .memory import empty
+from .vector_math import f32
+
+
+@parallel
+def masked_scale(x, mask, scale, y):
+    """y = x·mask·scale; NaN and infinity come to NaN where the mask is 0, as in the product."""
+    for i in prange(x.size):
+        y[i] = x[i] * (scale if mask[i] else f32(0.0))
+
+
+def _apply(x: Any, mask: Any, scale: float) -> Any:
+    if mask.shape != x.shape:  # one for a whole channel
+        return NotImplemented
+    y = empty(x.shape)
+    masked_scale(flat(x), flat(mask), f32(scale), y.reshape(-1))
+    return y
+
+
+def dropout_forward(op: Any, x: Any, mask: Any, scale: float) -> Any:
+    op.scale = scale
+    return _apply(x, mask, scale)
+
+
+def dropout_backward(op: Any, g: Any) -> Any:
+    (mask,) = op.saved
+    return _apply(g, mask, op.scale)

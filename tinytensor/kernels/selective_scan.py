@@ -1,0 +1,137 @@
+"""Mamba's scan, channel by channel: the state of a channel stays in registers from step to step.
+
+Equations and letters as in ops/selective_scan.py. Each thread takes some channels of all samples.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import prange, types
+
+from .blas import share
+from .compile import parallel_for, part
+from .memory import empty
+from .threads import get_num_threads
+from .vector_math import exp, f32
+
+_series = types.Array(types.float32, 3, "A", readonly=True)  # (N, E, L), however it lies in memory
+_result = types.Array(types.float32, 3, "C")
+_matrix = types.Array(types.float32, 2, "C")
+_sums = types.Array(types.float32, 4, "C")
+
+
+@part
+def decays(delta, A, decay):
+    """decay = exp(Δ·A), for the numbers of one state"""
+    for s in range(A.size):
+        decay[s] = exp(delta * A[s])
+
+
+@part
+def advance(decay, before, x, B, h):
+    """h = decay·before + x·B"""
+    for s in range(h.size):
+        h[s] = decay[s] * before[s] + x * B[s]
+
+
+@part
+def dot(a, b):
+    total = f32(0.0)
+    for s in range(a.size):
+        total += a[s] * b[s]
+    return total
+
+
+@part
+def add_scaled(x, factor, y):
+    """y ← y + factor·x"""
+    for s in range(y.size):
+        y[s] += factor * x[s]
+
+
+@part
+def multiply(a, b, y):
+    """y = a·b"""
+    for s in range(a.size):
+        y[s] = a[s] * b[s]
+
+
+@parallel_for(_series, _series, _matrix, _result, _result, _result, _result, types.int64)
+def scan(u, delta, A, B, C, y, last, threads):
+    """yₜ = Cₜ·hₜ, hₜ = exp(Δₜ·A)·hₜ₋₁ + Δₜ·uₜ·Bₜ, and the last h; A (E, S), B, C (N, L, S)."""
+    samples, channels, steps = u.shape
+    for i in prange(threads):
+        start, stop = share(channels, threads, i)
+        decay = np.empty(A.shape[1], dtype=np.float32)
+        for n in range(samples):
+            for e in range(start, stop):
+                h = last[n, e]
+                h[:] = 0
+                for t in range(steps):
+                    d = delta[n, e, t]
+                    decays(d, A[e], decay)
+                    advance(decay, h, d * u[n, e, t], B[n, t], h)
+                    y[n, e, t] = dot(C[n, t], h)
+
+
+@parallel_for(_series, _series, _matrix, _result, _result, _series, _series,
+              _result, _result, _matrix, _sums, _sums, types.int64)  # fmt: skip
+def scan_gradient(u, delta, A, B, C, gy, gh, du, ddelta, dA, dB, dC, threads):
+    """du, dΔ (N, E, L), dA (E, S), and dB, dC (T, N, L, S), to be summed over T threads
+
+    First the states again, all steps of a channel; then λ, from the last step to the first.
+    """
+    samples, channels, steps = u.shape
+    for i in prange(threads):
+        start, stop = share(channels, threads, i)
+        decay, states = np.empty((2, steps + 1, A.shape[1]), dtype=np.float32)
+        slope, exponent = np.empty((2, A.shape[1]), dtype=np.float32)  # λ, gradient of Δₜ·A
+        dB[i] = 0
+        dC[i] = 0
+        dA[start:stop] = 0
+        states[0] = 0
+        for n in range(samples):
+            for e in range(start, stop):
+                for t in range(steps):
+                    d = delta[n, e, t]
+                    decays(d, A[e], decay[t])
+                    advance(decay[t], states[t], d * u[n, e, t], B[n, t], states[t + 1])
+                slope[:] = gh[n, e]
+                for t in range(steps - 1, -1, -1):
+                    d, x, g = delta[n, e, t], u[n, e, t], gy[n, e, t]
+                    add_scaled(states[t + 1], g, dC[i, n, t])
+                    add_scaled(C[n, t], g, slope)
+                    add_scaled(slope, d * x, dB[i, n, t])
+                    dinput = dot(slope, B[n, t])  # of Δₜ·uₜ
+                    multiply(slope, decay[t], slope)
+                    multiply(slope, states[t], exponent)
+                    add_scaled(exponent, d, dA[e])
+                    du[n, e, t] = dinput * d
+                    ddelta[n, e, t] = dot(exponent, A[e]) + dinput * x
+
+
+def _steps_first(x: Any) -> Any:
+    """(N, S, L) → (N, L, S), contiguous"""
+    return np.array(x.swapaxes(1, 2), order="C")
+
+
+def selective_scan_forward(op: Any, u: Any, delta: Any, A: Any, B: Any, C: Any) -> Any:
+    y, last = empty(u.shape), empty((*u.shape[:2], A.shape[1]))
+    A = np.array(A, order="C")
+    scan(u, delta, A, _steps_first(B), _steps_first(C), y, last, get_num_threads())
+    return y, last
+
+
+def selective_scan_backward(op: Any, gy: Any, gh: Any) -> Any:
+    u, delta, A, B, C = op.saved
+    threads, samples, steps, size = get_num_threads(), u.shape[0], u.shape[2], A.shape[1]
+    du, ddelta, dA = empty(u.shape), empty(u.shape), empty(A.shape)
+    dB, dC = empty((threads, samples, steps, size)), empty((threads, samples, steps, size))
+    A = np.array(A, order="C")
+    scan_gradient(
+        u, delta, A, _steps_first(B), _steps_first(C), gy, gh, du, ddelta, dA, dB, dC, threads
+    )
+    # (T, N, L, S) → (N, L, S) → (N, S, L)
+    return du, ddelta, dA, dB.sum(axis=0).swapaxes(1, 2), dC.sum(axis=0).swapaxes(1, 2)

@@ -1,0 +1,97 @@
+"""softmax and log_softmax along the last dimension; equations as in ops/softmax.py."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import prange
+
+from .compile import parallel
+from .layout import as_rows
+from .memory import empty
+from .vector_math import exp, f32
+
+
+@parallel
+def softmax(x, y):
+    """y = exp(x − max x) / Σ exp(x − max x) for each row; NaN for a row of −inf only."""
+    for row in prange(x.shape[0]):
+        line, out = x[row], y[row]
+        top = line[0]
+        for j in range(line.size):
+            top = max(top, line[j])
+        total = f32(0.0)
+        for j in range(line.size):
+            out[j] = exp(line[j] - top)
+            total += out[j]
+        for j in range(line.size):
+            out[j] /= total
+
+
+@parallel
+def softmax_gradient(y, g, dx):
+    """dx = y·(g − Σ g·y)"""
+    for row in prange(y.shape[0]):
+        line, slope, out = y[row], g[row], dx[row]
+        along = f32(0.0)
+        for j in range(line.size):
+            along += slope[j] * line[j]
+        for j in range(line.size):
+            out[j] = line[j] * (slope[j] - along)
+
+
+@parallel
+def log_softmax(x, y):
+    """y = x − max x − log Σ exp(x − max x) for each row"""
+    for row in prange(x.shape[0]):
+        line, out = x[row], y[row]
+        top = line[0]
+        for j in range(line.size):
+            top = max(top, line[j])
+        total = f32(0.0)
+        for j in range(line.size):
+            total += exp(line[j] - top)
+        shift = top + np.log(total)
+        for j in range(line.size):
+            out[j] = line[j] - shift
+
+
+@parallel
+def log_softmax_gradient(y, g, dx):
+    """dx = g − exp(y)·Σ g"""
+    for row in prange(y.shape[0]):
+        line, slope, out = y[row], g[row], dx[row]
+        total = f32(0.0)
+        for j in range(line.size):
+            total += slope[j]
+        for j in range(line.size):
+            out[j] = slope[j] - exp(line[j]) * total
+
+
+def _forward(kernel: Any) -> Any:
+    def forward(op: Any, x: Any, dim: int) -> Any:
+        if dim % x.ndim != x.ndim - 1:
+            return NotImplemented
+        op.dim = dim
+        y = empty(x.shape)
+        kernel(as_rows(x), as_rows(y))
+        return y
+
+    return forward
+
+
+def _backward(kernel: Any) -> Any:
+    def backward(op: Any, g: Any) -> Any:
+        (y,) = op.saved
+        if op.dim % y.ndim != y.ndim - 1:
+            return NotImplemented
+        dx = empty(y.shape)
+        kernel(as_rows(y), as_rows(g), as_rows(dx))
+        return dx
+
+    return backward
+
+
+softmax_forward, softmax_backward = _forward(softmax), _backward(softmax_gradient)
+log_softmax_forward, log_softmax_backward = _forward(log_softmax), _backward(log_softmax_gradient)
