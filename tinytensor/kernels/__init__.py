@@ -9,6 +9,7 @@ g)`, which take and return what the op's own methods do. Nothing else knows abou
     compile.py      Numba's settings, and the line that tells of a compilation
     pool.py         one thread pool: how many threads, and BLAS held to one inside them
     blas.py         matrix products inside a kernel
+    memory.py       memory of results, used again
     vector_math.py  exp and its kin, in a form that vectorises
     gpu/            the same for arrays on a GPU, compiled by CuPy
 

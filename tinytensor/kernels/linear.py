@@ -44,10 +44,12 @@ def linear_gradient(x, weight, g, dx, dw, db, threads):
         if dw.size and start < stop:
             gemm(g[:, start:stop], True, x, False, dw[start:stop], 1.0, 0.0)
         if db.size:
-            db[start:stop] = 0
+            total = db[start:stop]
+            total[:] = 0
             for row in range(g.shape[0]):
-                for j in range(start, stop):
-                    db[j] += g[row, j]
+                line = g[row, start:stop]  # loops vectorise along what they run through from 0 on
+                for j in range(total.size):
+                    total[j] += line[j]
 
 
 _NO_MATRIX = np.empty((0, 0), dtype=np.float32)
@@ -66,7 +68,8 @@ def linear_forward(op: Any, x: Any, weight: Any, bias: Any) -> Any:
 
 def linear_backward(op: Any, g: Any) -> Any:
     x, weight = op.saved
-    if weight is not None and not weight.flags.c_contiguous:
+    broadcast = op.needs(2) and op.bias_shape != g.shape[-1:]
+    if broadcast or (weight is not None and not weight.flags.c_contiguous):
         return NotImplemented
     g = as_rows(g)
     x = None if x is None else as_rows(x)
