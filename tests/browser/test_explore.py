@@ -16,6 +16,8 @@ from tinytensor import graph as tg
 from tinytensor.graph.engine import is_there
 from tinytensor.graph.explore import Page, explore
 
+from ..graph.test_explore import Layer
+
 pytestmark = pytest.mark.skipif(not is_there(), reason="no Graphviz: pip install pygraphviz")
 
 VOCABULARY, WIDTH = 7, 8
@@ -397,3 +399,31 @@ def test_hostile_names_are_text(page: Any, tmp_path: Path) -> None:
     assert page.locator("img").count() == 0
     page.click(".entry.room")
     assert "<img" in page.inner_text("#crumbs") or page.locator(".entry.room").count()
+
+
+@pytest.mark.slow
+def test_a_step_through_5000_nodes_is_quick(page: Any, tmp_path: Path) -> None:
+    """Under 50 ms of the browser's own work for a step, by its processor clock, which other
+    programs on the machine do not change."""
+    model = nn.Sequential(*[Layer(64, 32) for _ in range(12)])
+    gpt = explore(lambda: model(tt.randn(1, 12, 64)).square().mean(), tmp_path / "gpt.html")
+    assert len(gpt.graph.nodes) >= 5000
+    open_page(page, gpt)
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def work() -> float:
+        metrics = session.send("Performance.getMetrics")["metrics"]
+        return next(m["value"] for m in metrics if m["name"] == "TaskDuration")
+
+    steps = 400
+    before = work()
+    page.evaluate(
+        """(steps) => {
+          const next = document.getElementById("next");
+          for (let i = 0; i < steps; i++) { next.click(); document.body.offsetHeight; }
+        }""",
+        steps,
+    )
+    assert state(page)["step"] == str(steps)
+    assert (work() - before) / steps < 0.05

@@ -25,8 +25,13 @@ from .trace import trace
 from .wrong_order import WrongWalk, naive_walk
 
 STYLES = ("explore.css",)
-ROOMS = ("data", "walk", "matrix", "cells", "formula", "order", "draw", "view", "panel", "save")
-SCRIPTS = tuple(f"explore-{name}.js" for name in (*ROOMS, "main"))
+SCRIPTS = tuple(  # each uses those before it
+    f"explore-{room}.js"
+    for room in (
+        "data", "walk", "matrix", "indices", "cells", "formula", "order", "draw", "view", "panel",
+        "save", "search", "main",
+    )
+)  # fmt: skip
 LARGE = 1000  # a graph of more nodes than this shows smaller matrices
 SHOWN, SHOWN_IN_LARGE = 256, 48  # elements of a matrix that is shown cell by cell
 

@@ -7,57 +7,9 @@
 
 const Cells = (() => {
   const { unravel, ravel, size } = Matrix;
-
-  const ints = (text) => (text.match(/-?\d+/g) || []).map(Number);
-  const range = (n) => Array.from({ length: n }, (_, i) => i);
-
-  /* An argument of the op as text: argument(node, "dim") of "dim=-1, keepdim=True" is "-1". */
-  function argument(node, name) {
-    const found = new RegExp(`(?:^|, )${name}=(\\((?:[^()]|\\([^)]*\\))*\\)|\\[[^\\]]*\\]|[^,]*)`).exec(node.args);
-    return found === null ? "" : found[1];
-  }
-
-  const shapeOf = (node, place) => Graph.nodes[node.inputs[place]].shape;
-
-  /* The cell of a tensor of `shape` that was broadcast to the cell at `index`. */
-  function broadcastCell(index, shape) {
-    const tail = index.slice(index.length - shape.length);
-    return ravel(tail.map((i, d) => (shape[d] === 1 ? 0 : i)), shape);
-  }
-
-  /* All cells of the tensor of shape `large` to which a cell of the one of shape `small` was spread. */
-  function spreadCells(cell, small, large) {
-    const index = unravel(cell, small);
-    const extra = large.length - small.length;
-    return range(size(large)).filter((i) => {
-      const at = unravel(i, large);
-      return index.every((v, d) => small[d] === 1 || at[d + extra] === v);
-    });
-  }
-
-  /* All cells of `shape` whose index agrees with `index`, except along `dims`. */
-  function lineCells(index, shape, dims) {
-    let cells = [[]];
-    shape.forEach((n, d) => {
-      const choices = dims.includes(d) ? range(n) : [index[d]];
-      cells = cells.flatMap((head) => choices.map((i) => [...head, i]));
-    });
-    return cells.map((at) => ravel(at, shape));
-  }
-
-  const everything = (shape) => range(size(shape));
-
-  /* The dimensions in an argument such as dim=-1 or dims=(0, 1); all of them if there is none. */
-  function dimsOf(node, shape, ...names) {
-    for (const name of names) {
-      const found = ints(argument(node, name));
-      if (found.length) return found.map((d) => (d < 0 ? d + shape.length : d));
-    }
-    return range(shape.length);
-  }
-
-  /* ---------------------------------------------------------------------------------------
-     Kinds of ops */
+  const { argument, broadcastCell, dimsOf, everything, ints, lineCells, range, slicePlaces } =
+    Indices;
+  const { shapeOf, spreadCells } = Indices;
 
   /* Each cell of y from the same cell of each input, broadcast; and back. */
   function elementwise(node, result, cell) {
@@ -97,26 +49,44 @@ const Cells = (() => {
     }
     const at = (shape, batch, i, j) => {
       const head = shape.slice(0, -2);
-      return broadcastCell(batch, head) * shape[shape.length - 2] * shape[shape.length - 1] +
-        i * shape[shape.length - 1] + j;
+      return (
+        broadcastCell(batch, head) * shape[shape.length - 2] * shape[shape.length - 1] +
+        i * shape[shape.length - 1] +
+        j
+      );
     };
     const atY = (batch, i, j) => ravel(batch, batches) * rows * columns + i * columns + j;
     const terms = [];
     if (result === "y") {
       const [i, j] = [Math.floor(cell / columns) % rows, cell % columns];
       const batch = unravel(Math.floor(cell / (rows * columns)), batches);
-      for (const k of range(inner)) terms.push([["0", at(a, batch, i, k)], ["1", at(b, batch, k, j)]]);
+      for (const k of range(inner))
+        terms.push([
+          ["0", at(a, batch, i, k)],
+          ["1", at(b, batch, k, j)],
+        ]);
       return products(terms);
     }
     const own = result === "d0" ? a : b;
-    const [r, c] = [Math.floor(cell / own[own.length - 1]) % own[own.length - 2], cell % own[own.length - 1]];
+    const [r, c] = [
+      Math.floor(cell / own[own.length - 1]) % own[own.length - 2],
+      cell % own[own.length - 1],
+    ];
     for (const place of range(size(batches))) {
       const batch = unravel(place, batches);
       if (at(own, batch, r, c) !== cell) continue;
       if (result === "d0") {
-        for (const j of range(columns)) terms.push([["g", atY(batch, r, j)], ["1", at(b, batch, c, j)]]);
+        for (const j of range(columns))
+          terms.push([
+            ["g", atY(batch, r, j)],
+            ["1", at(b, batch, c, j)],
+          ]);
       } else {
-        for (const i of range(rows)) terms.push([["0", at(a, batch, i, r)], ["g", atY(batch, i, c)]]);
+        for (const i of range(rows))
+          terms.push([
+            ["0", at(a, batch, i, r)],
+            ["g", atY(batch, i, c)],
+          ]);
       }
     }
     return products(terms);
@@ -127,14 +97,29 @@ const Cells = (() => {
     const [out, width] = shapeOf(node, 1);
     const rows = size(node.shape) / out;
     const terms = [];
-    const [r, c] = [Math.floor(cell / (result === "y" ? out : width)), cell % (result === "y" ? out : width)];
+    const [r, c] = [
+      Math.floor(cell / (result === "y" ? out : width)),
+      cell % (result === "y" ? out : width),
+    ];
     if (result === "y") {
-      for (const k of range(width)) terms.push([["0", r * width + k], ["1", c * width + k]]);
+      for (const k of range(width))
+        terms.push([
+          ["0", r * width + k],
+          ["1", c * width + k],
+        ]);
       if (node.inputs[2] !== undefined && node.inputs[2] !== null) terms.push([["2", c]]);
     } else if (result === "d0") {
-      for (const o of range(out)) terms.push([["g", r * out + o], ["1", o * width + c]]);
+      for (const o of range(out))
+        terms.push([
+          ["g", r * out + o],
+          ["1", o * width + c],
+        ]);
     } else if (result === "d1") {
-      for (const n of range(rows)) terms.push([["g", n * out + r], ["0", n * width + c]]);
+      for (const n of range(rows))
+        terms.push([
+          ["g", n * out + r],
+          ["0", n * width + c],
+        ]);
     } else {
       for (const n of range(rows)) terms.push([["g", n * out + cell]]);
     }
@@ -144,7 +129,8 @@ const Cells = (() => {
   /* Pairs of cells that are multiplied, and then summed, as {slot: cells, terms}. */
   function products(terms) {
     const found = {};
-    for (const term of terms) for (const [slot, cell] of term) (found[slot] = found[slot] || []).push(cell);
+    for (const term of terms)
+      for (const [slot, cell] of term) (found[slot] = found[slot] || []).push(cell);
     return { ...found, terms };
   }
 
@@ -183,7 +169,8 @@ const Cells = (() => {
   }
 
   /* The same numbers in another shape. */
-  const reshape = (node, result, cell) => (result === "y" ? { 0: [cell] } : { g: [cell], y: [cell] });
+  const reshape = (node, result, cell) =>
+    result === "y" ? { 0: [cell] } : { g: [cell], y: [cell] };
 
   /* Dimension i of y is dimension order[i] of x. */
   function permute(node, result, cell) {
@@ -197,11 +184,20 @@ const Cells = (() => {
     if (result === "y") {
       const at = unravel(cell, node.shape);
       const from = new Array(shape.length);
-      order.forEach((d, i) => { from[d] = at[i]; });
+      order.forEach((d, i) => {
+        from[d] = at[i];
+      });
       return { 0: [ravel(from, shape)] };
     }
     const at = unravel(cell, shape);
-    return { g: [ravel(order.map((d) => at[d]), node.shape)] };
+    return {
+      g: [
+        ravel(
+          order.map((d) => at[d]),
+          node.shape,
+        ),
+      ],
+    };
   }
 
   /* Rows of a table, looked up by number. */
@@ -221,8 +217,10 @@ const Cells = (() => {
     const names = node.names;
     const [q, k, v] = ["query", "key", "value"].map((name) => names.indexOf(name));
     const batch = (shape) => Math.floor(cell / (shape[shape.length - 2] * shape[shape.length - 1]));
-    const rowsOf = (shape, b) => range(shape[shape.length - 2] * shape[shape.length - 1])
-      .map((i) => b * shape[shape.length - 2] * shape[shape.length - 1] + i);
+    const rowsOf = (shape, b) =>
+      range(shape[shape.length - 2] * shape[shape.length - 1]).map(
+        (i) => b * shape[shape.length - 2] * shape[shape.length - 1] + i,
+      );
     if (result === "y") {
       const b = batch(node.shape);
       const width = node.shape[node.shape.length - 1];
@@ -237,7 +235,8 @@ const Cells = (() => {
     }
     const b = batch(shapeOf(node, Number(result.slice(1))));
     return Object.fromEntries([
-      ["g", rowsOf(node.shape, b)], ["y", []],
+      ["g", rowsOf(node.shape, b)],
+      ["y", []],
       ...[q, k, v].map((i) => [i, rowsOf(shapeOf(node, i), b)]),
     ]);
   }
@@ -255,7 +254,9 @@ const Cells = (() => {
       if (result === "y") {
         const at = unravel(cell, node.shape);
         if (at[dim] >= offset && at[dim] < offset + length) {
-          const from = stacked ? at.filter((_, d) => d !== dim) : at.map((x, d) => (d === dim ? x - offset : x));
+          const from = stacked
+            ? at.filter((_, d) => d !== dim)
+            : at.map((x, d) => (d === dim ? x - offset : x));
           return { [i]: [ravel(from, own(i))] };
         }
       } else if (result === `d${i}`) {
@@ -279,7 +280,10 @@ const Cells = (() => {
     const taken = items.filter((item) => item !== "None" && item !== "Ellipsis").length;
     const whole = Array(shape.length - taken).fill("slice(None, None, None)");
     const dots = items.indexOf("Ellipsis");
-    const full = dots < 0 ? [...items, ...whole] : [...items.slice(0, dots), ...whole, ...items.slice(dots + 1)];
+    const full =
+      dots < 0
+        ? [...items, ...whole]
+        : [...items.slice(0, dots), ...whole, ...items.slice(dots + 1)];
     const rules = []; // for each dimension of x: the places taken, and whether y has it
     const kept = []; // for each dimension of y: the dimension of x, or -1 for a new one
     for (const item of full) {
@@ -290,24 +294,18 @@ const Cells = (() => {
       const n = shape[rules.length];
       if (item.startsWith("slice")) {
         kept.push(rules.length);
-        rules.push(places(item, n));
+        rules.push(slicePlaces(item, n));
       } else rules.push([(Number(item) + n) % n]);
     }
     const source = (at) => {
       const from = rules.map((taken) => taken[0]);
-      kept.forEach((d, i) => { if (d >= 0) from[d] = rules[d][at[i]]; });
+      kept.forEach((d, i) => {
+        if (d >= 0) from[d] = rules[d][at[i]];
+      });
       return ravel(from, shape);
     };
     if (result === "y") return { 0: [source(unravel(cell, node.shape))] };
     return { g: everything(node.shape).filter((i) => source(unravel(i, node.shape)) === cell) };
-  }
-
-  /* The places that "slice(1, None, 2)" takes of n. */
-  function places(text, n) {
-    const [start, stop, step] = text.slice(6, -1).split(", ").map((part) => (part === "None" ? null : Number(part)));
-    const from = start === null ? 0 : start < 0 ? start + n : start;
-    const to = stop === null ? n : stop < 0 ? stop + n : Math.min(stop, n);
-    return range(n).filter((i) => i >= from && i < to && (i - from) % (step || 1) === 0);
   }
 
   /* When nothing is known: the same cell if shapes agree, else all. */
@@ -331,12 +329,15 @@ const Cells = (() => {
     [attention, "Attention"],
     [join, "Cat Stack"],
     [slice, "Slice"],
-    [elementwise, "Add Sub Mul Div Neg Abs Sign Lerp Where Maximum Minimum Fmax Fmin Clamp " +
-      "MaskedFill Expand Dropout PowScalar Pow Sqrt Rsqrt Reciprocal Hypot Exp Exp2 Expm1 Log Log1p " +
-      "Log2 Log10 Logaddexp Xlogy Sigmoid Logit Erf Erfc Gelu GeluTanh Silu Mish Softplus LogSigmoid " +
-      "Elu Relu LeakyRelu Prelu Threshold Hardtanh Hardsigmoid Hardswish Softshrink Sin Cos Tan Asin " +
-      "Acos Atan Atan2 Sinh Cosh Tanh Asinh Acosh Atanh SquaredError HuberError Tril Triu Floor Ceil " +
-      "Trunc Round Frac NanToNum BinaryCrossEntropy BinaryCrossEntropyWithLogits"],
+    [
+      elementwise,
+      "Add Sub Mul Div Neg Abs Sign Lerp Where Maximum Minimum Fmax Fmin Clamp " +
+        "MaskedFill Expand Dropout PowScalar Pow Sqrt Rsqrt Reciprocal Hypot Exp Exp2 Expm1 Log Log1p " +
+        "Log2 Log10 Logaddexp Xlogy Sigmoid Logit Erf Erfc Gelu GeluTanh Silu Mish Softplus LogSigmoid " +
+        "Elu Relu LeakyRelu Prelu Threshold Hardtanh Hardsigmoid Hardswish Softshrink Sin Cos Tan Asin " +
+        "Acos Atan Atan2 Sinh Cosh Tanh Asinh Acosh Atanh SquaredError HuberError Tril Triu Floor Ceil " +
+        "Trunc Round Frac NanToNum BinaryCrossEntropy BinaryCrossEntropyWithLogits",
+    ],
   ];
   const mapOf = new Map(MAPS.flatMap(([map, ops]) => ops.split(" ").map((op) => [op, map])));
 

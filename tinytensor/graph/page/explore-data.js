@@ -41,8 +41,22 @@ const Graph = (() => {
   const text = (i) => (i < 0 ? "" : raw.texts[i]);
 
   const nodes = raw.nodes.map((packed, id) => {
-    const [kind, name, op, module, shape, dtype, inputs, names, args, source, at, grad, room, formula] =
-      packed;
+    const [
+      kind,
+      name,
+      op,
+      module,
+      shape,
+      dtype,
+      inputs,
+      names,
+      args,
+      source,
+      at,
+      grad,
+      room,
+      formula,
+    ] = packed;
     return {
       id,
       kind: KINDS[kind],
@@ -112,8 +126,19 @@ const Graph = (() => {
   }
 
   return Object.freeze({
-    nodes, rooms, pictures, value, viewOf, chain, shapeText, shortName,
-    loss: raw.loss, start: raw.start, error: raw.error, isUnrecorded,
-    backward: raw.backward, wrong: raw.wrong,
+    nodes,
+    rooms,
+    pictures,
+    value,
+    viewOf,
+    chain,
+    shapeText,
+    shortName,
+    loss: raw.loss,
+    start: raw.start,
+    error: raw.error,
+    isUnrecorded,
+    backward: raw.backward,
+    wrong: raw.wrong,
   });
 })();

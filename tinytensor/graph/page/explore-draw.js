@@ -13,18 +13,34 @@ const Draw = (() => {
 
   function markers() {
     const arrow = (id, variable) =>
-      svg("marker", {
-        id, viewBox: "0 0 10 10", refX: 9, refY: 5, markerWidth: 7, markerHeight: 7,
-        orient: "auto-start-reverse", markerUnits: "userSpaceOnUse",
-      }, svg("path", { d: "M0 0L10 5L0 10z", style: `fill: var(${variable})` }));
+      svg(
+        "marker",
+        {
+          id,
+          viewBox: "0 0 10 10",
+          refX: 9,
+          refY: 5,
+          markerWidth: 7,
+          markerHeight: 7,
+          orient: "auto-start-reverse",
+          markerUnits: "userSpaceOnUse",
+        },
+        svg("path", { d: "M0 0L10 5L0 10z", style: `fill: var(${variable})` }),
+      );
     return svg("defs", {}, arrow("arrow", "--op-line"), arrow("arrow-g", "--gradient"));
   }
 
   function drawFrame([x, y, width, height], inner) {
-    const title = cut(inner.className ? `${inner.label}: ${inner.className}` : inner.label, width - 12);
-    return svg("g", { class: "frame" },
+    const title = cut(
+      inner.className ? `${inner.label}: ${inner.className}` : inner.label,
+      width - 12,
+    );
+    return svg(
+      "g",
+      { class: "frame" },
       svg("rect", { x, y, width, height, rx: 8 }),
-      svg("text", { x: x + 8, y: y + 14 }, title));
+      svg("text", { x: x + 8, y: y + 14 }, title),
+    );
   }
 
   function drawEdge(points) {
@@ -40,7 +56,9 @@ const Draw = (() => {
   function entryGroup(entry, [cx, cy, width, height], outside) {
     const group = svg("g", {
       transform: `translate(${cx - width / 2} ${cy - height / 2})`,
-      tabindex: 0, role: "button", "data-entry": `${entry.kind}:${entry.key}`,
+      tabindex: 0,
+      role: "button",
+      "data-entry": `${entry.kind}:${entry.key}`,
     });
     group.size = [width, height];
     if (entry.kind === "room") drawRoom(group, Graph.rooms[entry.key], width, height);
@@ -56,8 +74,14 @@ const Draw = (() => {
     const small = node.kind === "constant";
     const side = small ? 16 : THUMB;
     const image = (x, kind) =>
-      svg("image", { class: `thumb ${kind}`, x, y: (height - side) / 2, width: side, height: side,
-        preserveAspectRatio: "none" });
+      svg("image", {
+        class: `thumb ${kind}`,
+        x,
+        y: (height - side) / 2,
+        width: side,
+        height: side,
+        preserveAspectRatio: "none",
+      });
     const left = image(small ? 6 : 7, "value");
     const picture = Matrix.thumbnail(Graph.value(node.value));
     if (picture !== null) left.setAttribute("href", picture);
@@ -70,8 +94,13 @@ const Draw = (() => {
       group.append(
         image(width - side - 7, "gradient"),
         svg("text", { class: "name", x: middle, y: height / 2 - 3 }, name),
-        svg("text", { class: "detail", x: middle, y: height / 2 + 13 }, Graph.shapeText(node.shape)),
-        svg("g", { class: "badge" }));
+        svg(
+          "text",
+          { class: "detail", x: middle, y: height / 2 + 13 },
+          Graph.shapeText(node.shape),
+        ),
+        svg("g", { class: "badge" }),
+      );
     }
     group.append(svg("title", {}, tooltip(node)));
   }
@@ -81,31 +110,48 @@ const Draw = (() => {
   function outline(kind, w, h) {
     if (kind === "parameter") return `M10 0H${w}V${h}H0V10z`;
     const r = kind === "op" ? 6 : h / 2;
-    return `M${r} 0H${w - r}A${r} ${r} 0 0 1 ${w} ${r}V${h - r}A${r} ${r} 0 0 1 ${w - r} ${h}` +
-      `H${r}A${r} ${r} 0 0 1 0 ${h - r}V${r}A${r} ${r} 0 0 1 ${r} 0z`;
+    return (
+      `M${r} 0H${w - r}A${r} ${r} 0 0 1 ${w} ${r}V${h - r}A${r} ${r} 0 0 1 ${w - r} ${h}` +
+      `H${r}A${r} ${r} 0 0 1 0 ${h - r}V${r}A${r} ${r} 0 0 1 ${r} 0z`
+    );
   }
 
   function tooltip(node) {
-    const lines = [`${node.op || node.kind} ${node.name} (${Graph.shapeText(node.shape)}, ${node.dtype})`];
+    const lines = [
+      `${node.op || node.kind} ${node.name} (${Graph.shapeText(node.shape)}, ${node.dtype})`,
+    ];
     if (node.module) lines.push(node.module);
     if (node.args) lines.push(node.args);
-    if (node.source) lines.push(`${node.source[0].split("/").pop()}:${node.source[1]}  ${node.source[2]}`);
+    if (node.source)
+      lines.push(`${node.source[0].split("/").pop()}:${node.source[1]}  ${node.source[2]}`);
     return lines.join("\n");
   }
 
   function drawRoom(group, inner, width, height) {
     group.setAttribute("class", "entry room");
     const ops = `${inner.ops} op${inner.ops === 1 ? "" : "s"}`;
-    const detail = inner.className && inner.className !== inner.label ? `${inner.className} · ${ops}` : ops;
-    group.setAttribute("aria-label", `module ${inner.path || inner.label}, ${detail}; Enter opens it`);
+    const detail =
+      inner.className && inner.className !== inner.label ? `${inner.className} · ${ops}` : ops;
+    group.setAttribute(
+      "aria-label",
+      `module ${inner.path || inner.label}, ${detail}; Enter opens it`,
+    );
     group.append(
       svg("rect", { class: "shadow", x: 4, y: 4, width, height, rx: 8 }),
       svg("rect", { class: "shape", width, height, rx: 8 }),
-      svg("rect", { class: "progress", x: 10, y: height - 9, width: width - 20, height: 3, rx: 1.5 }),
+      svg("rect", {
+        class: "progress",
+        x: 10,
+        y: height - 9,
+        width: width - 20,
+        height: 3,
+        rx: 1.5,
+      }),
       svg("rect", { class: "progress done", x: 10, y: height - 9, width: 0, height: 3, rx: 1.5 }),
       svg("text", { class: "name", x: width / 2, y: 22 }, cut(inner.label, width - 20)),
       svg("text", { class: "detail", x: width / 2, y: 39 }, cut(detail, width - 12)),
-      svg("title", {}, `${inner.path}\n${detail}\nClick to open`));
+      svg("title", {}, `${inner.path}\n${detail}\nClick to open`),
+    );
   }
 
   function drawPort(group, kind, { node, name }, width, height) {
@@ -115,7 +161,8 @@ const Draw = (() => {
     group.append(
       svg("rect", { class: "shape", width, height, rx: height / 2 }),
       svg("text", { class: "detail", x: width / 2, y: height / 2 + 4 }, cut(label, width - 14)),
-      svg("title", {}, `${label}\n${node.module || "outside of all modules"}`));
+      svg("title", {}, `${label}\n${node.module || "outside of all modules"}`),
+    );
   }
 
   /* How many contributions (or inputs) of all have come: a mark at the corner of a node. */

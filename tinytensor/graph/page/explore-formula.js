@@ -63,22 +63,36 @@ const Formula = (() => {
       if (typeof piece === "string") line.append(...signs(piece));
       else if (piece.slot === undefined) {
         line.append(element("span", { class: "sign", title: piece.symbol }, piece.number));
-      }
-      else if (shown.has(piece.slot) || piece.slot === result) {
+      } else if (shown.has(piece.slot) || piece.slot === result) {
         line.append(element("b", { class: "sign" }, piece.symbol));
       } else {
         shown.add(piece.slot);
         line.append(Matrix.tensor(values[piece.slot] || null, piece.symbol, piece.slot));
       }
     }
-    line.append(element("span", { class: "sign" }, "="), Matrix.tensor(values[result] || null, left, result));
-    const rest = unseen(node, result, right, known).filter((slot) => !shown.has(slot) && values[slot]);
+    line.append(
+      element("span", { class: "sign" }, "="),
+      Matrix.tensor(values[result] || null, left, result),
+    );
+    const rest = unseen(node, result, right, known).filter(
+      (slot) => !shown.has(slot) && values[slot],
+    );
     const name = (slot) => (slot === "g" ? "g" : node.names[slot]);
-    const more = rest.length === 0 ? null
-      : element("div", { class: "numbers" }, element("span", { class: "sign" }, "with "),
-        rest.map((slot) => Matrix.tensor(values[slot], name(slot), slot)));
-    block.append(element("p", { class: "formula" }, `${left} = ${right}`), line, ...(more ? [more] : []),
-      element("p", { class: "working", hidden: true, "aria-live": "polite" }));
+    const more =
+      rest.length === 0
+        ? null
+        : element(
+            "div",
+            { class: "numbers" },
+            element("span", { class: "sign" }, "with "),
+            rest.map((slot) => Matrix.tensor(values[slot], name(slot), slot)),
+          );
+    block.append(
+      element("p", { class: "formula" }, `${left} = ${right}`),
+      line,
+      ...(more ? [more] : []),
+      element("p", { class: "working", hidden: true, "aria-live": "polite" }),
+    );
     return block;
   }
 
@@ -112,9 +126,15 @@ const Formula = (() => {
   /* What a result depends on beside what its formula names: for y all inputs, for a gradient g and
      the inputs in the definitions that it needs. */
   function unseen(node, result, text, known) {
-    if (result === "y") return node.inputs.flatMap((input, i) => (input === null ? [] : [String(i)]));
-    const named = pieces(definitions(node, text).join(" "), known).filter((piece) => typeof piece !== "string");
-    return ["g", ...new Set(named.map((piece) => piece.slot).filter((slot) => slot !== "y" && slot !== "g"))];
+    if (result === "y")
+      return node.inputs.flatMap((input, i) => (input === null ? [] : [String(i)]));
+    const named = pieces(definitions(node, text).join(" "), known).filter(
+      (piece) => typeof piece !== "string",
+    );
+    return [
+      "g",
+      ...new Set(named.map((piece) => piece.slot).filter((slot) => slot !== "y" && slot !== "g")),
+    ];
   }
 
   /* "dx = g·W" as its two sides; for an op without a formula, its name and inputs. */
@@ -131,11 +151,17 @@ const Formula = (() => {
     block.equation = { node, result: "after", values };
     const sign = (text) => element("span", { class: "sign" }, text);
     block.append(
-      element("div", { class: "numbers" },
-        Matrix.tensor(values.before, "before", "before"), sign("+"),
-        Matrix.tensor(values[place], name, place), sign("="),
-        Matrix.tensor(values.after, "after", "after")),
-      element("p", { class: "working", hidden: true, "aria-live": "polite" }));
+      element(
+        "div",
+        { class: "numbers" },
+        Matrix.tensor(values.before, "before", "before"),
+        sign("+"),
+        Matrix.tensor(values[place], name, place),
+        sign("="),
+        Matrix.tensor(values.after, "after", "after"),
+      ),
+      element("p", { class: "working", hidden: true, "aria-live": "polite" }),
+    );
     return block;
   }
 
@@ -144,7 +170,11 @@ const Formula = (() => {
 
   function sourcesOf({ node, result, values }, cell) {
     if (result !== "after") return Cells.sources(node, result, cell);
-    return Object.fromEntries(Object.keys(values).filter((s) => s !== "after").map((s) => [s, [cell]]));
+    return Object.fromEntries(
+      Object.keys(values)
+        .filter((s) => s !== "after")
+        .map((s) => [s, [cell]]),
+    );
   }
 
   /* Mark the cell that was clicked, what it came from, and, for an input, what it goes to. */
@@ -216,7 +246,8 @@ const Formula = (() => {
     const target = values[result];
     if (!target || !target.data) return;
     const index = Matrix.unravel(cell, target.shape).join(", ");
-    const at = (slot, c) => (values[slot] && values[slot].data ? number(values[slot].data[c], 3) : "?");
+    const at = (slot, c) =>
+      values[slot] && values[slot].data ? number(values[slot].data[c], 3) : "?";
     const bracket = (text) => (text.startsWith("−") ? `(${text})` : text);
     const outcome = number(target.data[cell], 4);
     let text = "";
@@ -232,7 +263,10 @@ const Formula = (() => {
       const name = (slot) => (slot === "y" || slot === "g" ? slot : node.names[slot]);
       const list = Object.entries(found).filter(([slot, cells]) => cells.length && values[slot]);
       const parts = list.map(([slot, cells]) =>
-        cells.length === 1 ? `${name(slot)} ${at(slot, cells[0])}` : `${cells.length} cells of ${name(slot)}`);
+        cells.length === 1
+          ? `${name(slot)} ${at(slot, cells[0])}`
+          : `${cells.length} cells of ${name(slot)}`,
+      );
       text = `from ${parts.join(", ")}: ${outcome}`;
     }
     working.textContent = `cell [${index}]: ${text}`;
@@ -245,7 +279,9 @@ const Formula = (() => {
       const td = event.target.closest("td[data-cell]");
       if (td !== null) select(td);
     });
-    panel.addEventListener("redrawn", () => panel.querySelectorAll(".equation").forEach((b) => paint(b)));
+    panel.addEventListener("redrawn", () =>
+      panel.querySelectorAll(".equation").forEach((b) => paint(b)),
+    );
     panel.addEventListener("keydown", (event) => {
       const td = event.target.closest("td[data-cell]");
       if (td === null) return;
@@ -263,7 +299,8 @@ const Formula = (() => {
     const [down, right] = steps[key];
     const row = td.parentElement;
     const rows = row.parentElement.children;
-    const next = rows[row.rowIndex + down] && rows[row.rowIndex + down].children[td.cellIndex + right];
+    const next =
+      rows[row.rowIndex + down] && rows[row.rowIndex + down].children[td.cellIndex + right];
     if (next && next.dataset.cell !== undefined) {
       td.tabIndex = -1;
       next.tabIndex = 0;

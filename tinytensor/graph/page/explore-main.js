@@ -26,7 +26,8 @@
   function show({ speak = false } = {}) {
     const current = stepNode();
     const looked = state.selected === null ? current : state.selected;
-    View.paint(state.walk, state.position, looked ?? (state.walk.name === "forward" ? null : Graph.loss), litEdges(current));
+    const begin = state.walk.name === "forward" ? null : Graph.loss;
+    View.paint(state.walk, state.position, looked ?? begin, litEdges(current));
     Panel.fill(panel, {
       walk: state.walk,
       position: state.position,
@@ -38,7 +39,10 @@
     $("slider").value = state.position;
     $("count").textContent = `${state.position} / ${state.walk.length}`;
     $("back").disabled = $("first").disabled = state.position === 0;
-    $("next").disabled = $("last").disabled = $("over").disabled = state.position === state.walk.length;
+    $("next").disabled =
+      $("last").disabled =
+      $("over").disabled =
+        state.position === state.walk.length;
     $("why").setAttribute("aria-pressed", String(state.walk.name === "wrong"));
     document.body.dataset.walk = state.walk.name;
     writeHash();
@@ -50,7 +54,8 @@
     if (current === null) return { pairs: [], backward: false };
     const node = Graph.nodes[current];
     const inputs = node.inputs.filter((i) => i !== null);
-    if (state.walk.name === "forward") return { pairs: inputs.map((i) => [i, current]), backward: false };
+    if (state.walk.name === "forward")
+      return { pairs: inputs.map((i) => [i, current]), backward: false };
     const flows = (i) => state.walk.arrivals[i].length > 0;
     return { pairs: inputs.filter(flows).map((i) => [i, current]), backward: true };
   }
@@ -61,8 +66,12 @@
     const where = node.module ? ` in ${node.module}` : "";
     const head = `Step ${state.position} of ${state.walk.length}: ${node.name}${where}.`;
     if (state.walk.name !== "backward") return head;
-    const targets = state.walk.step(state.position).contributions.map((c) => Graph.nodes[c.target].name);
-    return targets.length ? `${head} Passes gradients to ${targets.join(", ")}.` : `${head} Its gradient is complete.`;
+    const targets = state.walk
+      .step(state.position)
+      .contributions.map((c) => Graph.nodes[c.target].name);
+    return targets.length
+      ? `${head} Passes gradients to ${targets.join(", ")}.`
+      : `${head} Its gradient is complete.`;
   }
 
   function showCrumbs() {
@@ -70,11 +79,19 @@
       const room = Graph.rooms[index];
       const label = index === 0 ? "Graph" : room.label;
       const last = i === all.length - 1;
-      const kind = room.className && room.className !== label ? element("small", {}, ` ${room.className}`) : "";
+      const kind =
+        room.className && room.className !== label
+          ? element("small", {}, ` ${room.className}`)
+          : "";
       return [
         i ? element("span", { "aria-hidden": "true" }, "›") : "",
-        last ? element("b", { "aria-current": "page" }, label, kind)
-          : element("button", { type: "button", class: "link", onclick: () => enter(index) }, label),
+        last
+          ? element("b", { "aria-current": "page" }, label, kind)
+          : element(
+              "button",
+              { type: "button", class: "link", onclick: () => enter(index) },
+              label,
+            ),
       ];
     });
     $("crumbs").replaceChildren(...links);
@@ -176,7 +193,11 @@
     const parts = { walk: state.walk.name, step: state.position, room: View.room() };
     if (state.selected !== null) parts.node = state.selected;
     written = `#${new URLSearchParams(parts)}`;
-    try { history.replaceState(null, "", written); } catch { /* a frame without an address */ }
+    try {
+      history.replaceState(null, "", written);
+    } catch {
+      /* a frame without an address */
+    }
   }
 
   function readHash() {
@@ -199,69 +220,26 @@
   }
 
   /* ---------------------------------------------------------------------------------------
-     Search */
-
-  function search() {
-    const text = $("search").value.trim().toLowerCase();
-    const found = [];
-    if (text) {
-      for (const room of Graph.rooms) {
-        if (found.length < 8 && room.index > 0 && `${room.path} ${room.className}`.toLowerCase().includes(text)) {
-          found.push({ label: room.path, detail: room.className || room.label, act: () => enter(room.index) });
-        }
-      }
-      for (const node of Graph.nodes) {
-        if (found.length >= 24) break;
-        if (`${node.name} ${node.op}`.toLowerCase().includes(text)) {
-          found.push({ label: node.name, detail: node.kind === "op" ? node.module : node.kind, act: () => go(node.id) });
-        }
-      }
-    }
-    const items = found.map(({ label, detail, act }) => element("li", {},
-      element("button", { type: "button", onclick: () => { closeSearch(); act(); } },
-        label, element("small", {}, detail))));
-    if (text && !items.length) items.push(element("li", { class: "quiet" }, "nothing found"));
-    $("found").replaceChildren(...items);
-    $("found").hidden = !items.length;
-    $("search").setAttribute("aria-expanded", String(items.length > 0));
-  }
-
-  function closeSearch() {
-    $("found").hidden = true;
-    $("search").setAttribute("aria-expanded", "false");
-    $("search").blur();
-  }
-
-  $("search").addEventListener("input", search);
-  $("search").addEventListener("focus", search);
-  document.querySelector(".search").addEventListener("keydown", (event) => {
-    const buttons = [...$("found").querySelectorAll("button")];
-    const at = buttons.indexOf(document.activeElement);
-    event.stopPropagation();
-    if (event.key === "Escape") closeSearch();
-    else if (event.key === "Enter" && at < 0 && buttons.length) buttons[0].click();
-    else if (event.key === "ArrowDown" && buttons.length) buttons[Math.min(at + 1, buttons.length - 1)].focus();
-    else if (event.key === "ArrowUp") (at > 0 ? buttons[at - 1] : $("search")).focus();
-    else return;
-    event.preventDefault();
-  });
-  document.addEventListener("pointerdown", (event) => {
-    if (!event.target.closest(".search")) $("found").hidden = true;
-  });
-
-  /* ---------------------------------------------------------------------------------------
      Buttons and keys */
 
-  const modes = TT.tabs("walk", Walks.backward ? { forward: "Forward", backward: "Backward" } : { forward: "Forward" },
-    (name) => setWalk(name), state.walk.name);
+  const modes = TT.tabs(
+    "walk",
+    Walks.backward ? { forward: "Forward", backward: "Backward" } : { forward: "Forward" },
+    (name) => setWalk(name),
+    state.walk.name,
+  );
   $("modes").append(modes);
   /* After a click with the mouse, arrow keys are for stepping again, not for the tabs. */
-  modes.addEventListener("click", (event) => { if (event.detail > 0) document.activeElement.blur(); });
-  const tool = (text, title, onclick) => element("button", { type: "button", title, onclick }, text);
+  modes.addEventListener("click", (event) => {
+    if (event.detail > 0) document.activeElement.blur();
+  });
+  const tool = (text, title, onclick) =>
+    element("button", { type: "button", title, onclick }, text);
   $("tools").append(
     tool("SVG", "save what is seen as an SVG file", Save.saveSvg),
     tool("PNG", "save what is seen as a PNG file", Save.savePng),
-    tool("Keys", "keys (?)", () => $("help").showModal()));
+    tool("Keys", "keys (?)", () => $("help").showModal()),
+  );
 
   const toggleWhy = () => setWalk(state.walk.name === "wrong" ? "backward" : "wrong");
   $("why").hidden = Walks.wrong === null;
@@ -296,9 +274,12 @@
     "=": () => View.zoom(1.3),
     "-": () => View.zoom(1 / 1.3),
     0: () => View.fit(),
-    "/": () => $("search").focus(),
+    "/": () => Search.open(),
     "?": () => $("help").showModal(),
-    Escape: () => { state.selected = null; show(); },
+    Escape: () => {
+      state.selected = null;
+      show();
+    },
   };
   document.addEventListener("keydown", (event) => {
     const typing = event.target.matches("input, select, textarea") && event.target.id !== "slider";
@@ -319,7 +300,9 @@
     $("divider").setPointerCapture(event.pointerId);
     $("divider").onpointermove = (e) => setPanelWidth(innerWidth - e.clientX);
   };
-  $("divider").onpointerup = () => { $("divider").onpointermove = null; };
+  $("divider").onpointerup = () => {
+    $("divider").onpointermove = null;
+  };
   $("divider").onkeydown = (event) => {
     const step = { ArrowLeft: 30, ArrowRight: -30 }[event.key];
     if (step === undefined) return;
@@ -331,17 +314,32 @@
   /* ---------------------------------------------------------------------------------------
      Start */
 
+  Search.actions.go = go;
+  Search.actions.enter = enter;
   View.events.select = select;
   View.events.enter = enter;
   View.events.port = go;
-  Object.assign(Panel.actions, { go, runTo, enter, deselect: () => { state.selected = null; show(); } });
+  Object.assign(Panel.actions, {
+    go,
+    runTo,
+    enter,
+    deselect: () => {
+      state.selected = null;
+      show();
+    },
+  });
   Formula.listen(panel);
   $("graph").prepend(View.canvas);
   TT.onTheme(() => show());
 
   let screenBox = null; // on paper the whole picture is shown
-  window.addEventListener("beforeprint", () => { screenBox = { ...View.viewBox() }; View.fit(); });
-  window.addEventListener("afterprint", () => { if (screenBox) View.setBox(screenBox); });
+  window.addEventListener("beforeprint", () => {
+    screenBox = { ...View.viewBox() };
+    View.fit();
+  });
+  window.addEventListener("afterprint", () => {
+    if (screenBox) View.setBox(screenBox);
+  });
   window.addEventListener("hashchange", readHash);
   View.show(Graph.start);
   if (location.hash.length > 1) readHash();

@@ -73,7 +73,9 @@ const Matrix = (() => {
       body.append(row);
     }
     if (shownRows < rows) {
-      const dots = Array.from({ length: shownColumns }, () => element("td", { class: "more" }, "⋮"));
+      const dots = Array.from({ length: shownColumns }, () =>
+        element("td", { class: "more" }, "⋮"),
+      );
       body.append(element("tr", {}, dots));
     }
     const label = `${name}, ${Graph.shapeText(value.shape)}`;
@@ -114,12 +116,19 @@ const Matrix = (() => {
     const go = (step) => () => showSlice(figure, (slice + step + count) % count);
     const index = unravel(slice, leading).join(", ");
     const button = (label, text, step) =>
-      element("button", { type: "button", class: "small", "aria-label": label, onclick: go(step) }, text);
+      element(
+        "button",
+        { type: "button", class: "small", "aria-label": label, onclick: go(step) },
+        text,
+      );
     return [
-      element("div", { class: "slice" },
+      element(
+        "div",
+        { class: "slice" },
         button("previous slice", "‹", -1),
         element("span", { class: "code" }, `[${index}, :, :]`),
-        button("next slice", "›", 1)),
+        button("next slice", "›", 1),
+      ),
     ];
   }
 
@@ -169,12 +178,24 @@ const Matrix = (() => {
       return svg("rect", { x: i * 9, y: 28 - height, width: 8, height });
     });
     const label = `histogram from ${number(min)} to ${number(max)}`;
-    const rows = [["min", min], ["max", max], ["mean", mean], ["std", std]]
+    const rows = [
+      ["min", min],
+      ["max", max],
+      ["mean", mean],
+      ["std", std],
+    ]
       .concat(nan ? [["nan", nan]] : [], inf ? [["inf", inf]] : [])
       .map(([key, v]) => element("span", {}, element("i", {}, key), ` ${number(v, DIGITS)}`));
-    return element("div", { class: "summary" },
-      svg("svg", { class: "histogram", viewBox: "0 0 108 30", role: "img", "aria-label": label }, bars),
-      element("div", {}, rows));
+    return element(
+      "div",
+      { class: "summary" },
+      svg(
+        "svg",
+        { class: "histogram", viewBox: "0 0 108 30", role: "img", "aria-label": label },
+        bars,
+      ),
+      element("div", {}, rows),
+    );
   }
 
   const canvas = document.createElement("canvas");

@@ -28,7 +28,9 @@ const Order = (() => {
 
   /* Whether a node has run by `position` of the naive walk, and with a wrong gradient. */
   function isWrong(node, position) {
-    return walk !== null && wrongNodes.has(node) && walk.ranAt[node] > 0 && walk.ranAt[node] <= position;
+    return (
+      walk !== null && wrongNodes.has(node) && walk.ranAt[node] > 0 && walk.ranAt[node] <= position
+    );
   }
 
   /* The gradient that a node ran with; for a leaf at the end of the walk, all that it gathered. */
@@ -59,23 +61,45 @@ const Order = (() => {
   function explanation(go, runTo) {
     const parts = [
       element("pre", {}, CODE),
-      element("p", {}, "In this naive order a node passes its gradient on when the first contribution arrives. " +
-        "If it has more than one user, the others come too late. The engine goes from the newest node to the " +
-        "oldest instead: every user of a node is newer than the node, so its gradient is complete " +
-        "when its turn comes."),
+      element(
+        "p",
+        {},
+        "In this naive order a node passes its gradient on when the first contribution arrives. " +
+          "If it has more than one user, the others come too late. The engine goes from the newest node to the " +
+          "oldest instead: every user of a node is newer than the node, so its gradient is complete " +
+          "when its turn comes.",
+      ),
     ];
     if (errors.size === 0) {
-      parts.push(element("p", { class: "verdict good" },
-        `All ${finals.size} gradients come out right: on this graph no node waits for a second user ` +
-        "in a way that the naive order gets wrong."));
+      parts.push(
+        element(
+          "p",
+          { class: "verdict good" },
+          `All ${finals.size} gradients come out right: on this graph no node waits for a second user ` +
+            "in a way that the naive order gets wrong.",
+        ),
+      );
       return element("section", { class: "order" }, parts);
     }
     const first = firstTooEarly();
-    parts.push(element("p", { class: "verdict" },
-      `${errors.size} of ${finals.size} gradients come out wrong. `,
-      ...(first ? ["It first goes wrong at ",
-        element("button", { type: "button", class: "link", onclick: () => runTo(first.node) },
-          Graph.nodes[first.node].name), "."] : [])));
+    parts.push(
+      element(
+        "p",
+        { class: "verdict" },
+        `${errors.size} of ${finals.size} gradients come out wrong. `,
+        ...(first
+          ? [
+              "It first goes wrong at ",
+              element(
+                "button",
+                { type: "button", class: "link", onclick: () => runTo(first.node) },
+                Graph.nodes[first.node].name,
+              ),
+              ".",
+            ]
+          : []),
+      ),
+    );
     parts.push(errorTable(go));
     return element("section", { class: "order" }, parts);
   }
@@ -84,19 +108,35 @@ const Order = (() => {
     const sorted = [...errors].sort((a, b) => b[1] - a[1]);
     const rows = sorted.slice(0, LISTED).map(([id, error]) => {
       const node = Graph.nodes[id];
-      return element("tr", {},
-        element("th", { scope: "row" },
-          element("button", { type: "button", class: "link", onclick: () => go(id) }, node.name)),
+      return element(
+        "tr",
+        {},
+        element(
+          "th",
+          { scope: "row" },
+          element("button", { type: "button", class: "link", onclick: () => go(id) }, node.name),
+        ),
         element("td", {}, norm(Graph.value(node.grad))),
         element("td", {}, norm(Graph.value(finals.get(id)))),
-        element("td", {}, Number.isFinite(error) ? `${number(100 * error, 3)} %` : "∞"));
+        element("td", {}, Number.isFinite(error) ? `${number(100 * error, 3)} %` : "∞"),
+      );
     });
-    const head = ["gradient of", "right norm", "wrong norm", "off by"].map((t) => element("th", { scope: "col" }, t));
-    const table = element("table", { class: "errors" },
-      element("thead", {}, element("tr", {}, head)), element("tbody", {}, rows));
+    const head = ["gradient of", "right norm", "wrong norm", "off by"].map((t) =>
+      element("th", { scope: "col" }, t),
+    );
+    const table = element(
+      "table",
+      { class: "errors" },
+      element("thead", {}, element("tr", {}, head)),
+      element("tbody", {}, rows),
+    );
     if (sorted.length <= LISTED) return table;
-    return element("div", {}, table,
-      element("p", { class: "quiet" }, `and ${sorted.length - LISTED} more`));
+    return element(
+      "div",
+      {},
+      table,
+      element("p", { class: "quiet" }, `and ${sorted.length - LISTED} more`),
+    );
   }
 
   /* √Σx², of a summary by its mean and standard deviation. */
@@ -113,22 +153,29 @@ const Order = (() => {
     if (ran === 0 || ran > position) return null;
     const at = walk.arrivals[node.id];
     const arrived = at.filter((p) => p < ran).length;
-    const used = Graph.value(walk.steps[ran - 1].gradient);
+    const used = gradientAt(node.id, position);
     const right = Graph.value(node.grad);
     const leaf = node.kind !== "op";
     const late = at.length - arrived;
-    const text = late > 0 && !leaf
-      ? `It ran when ${arrived} of its ${at.length} contributions had arrived. ` +
-        `The other ${late} came later and ${late === 1 ? "was" : "were"} not passed on.`
-      : wrongNodes.has(node.id)
-        ? "All of its contributions came in time, but they were wrong already."
-        : "Its gradient was right.";
-    const used2 = leaf && finals.has(node.id) && position === walk.length ? Graph.value(finals.get(node.id)) : used;
-    return element("section", {},
+    const text =
+      late > 0 && !leaf
+        ? `It ran when ${arrived} of its ${at.length} contributions had arrived. ` +
+          `The other ${late} came later and ${late === 1 ? "was" : "were"} not passed on.`
+        : wrongNodes.has(node.id)
+          ? "All of its contributions came in time, but they were wrong already."
+          : "Its gradient was right.";
+    return element(
+      "section",
+      {},
       element("p", { class: wrongNodes.has(node.id) ? "verdict" : "verdict good" }, text),
-      element("div", { class: "numbers" },
-        Matrix.tensor(used2, "gradient used", "g"), element("span", { class: "sign" }, "right:"),
-        Matrix.tensor(right, "gradient", "g")));
+      element(
+        "div",
+        { class: "numbers" },
+        Matrix.tensor(used, "gradient used", "g"),
+        element("span", { class: "sign" }, "right:"),
+        Matrix.tensor(right, "gradient", "g"),
+      ),
+    );
   }
 
   return Object.freeze({ isWrong, gradientAt, explanation, step, wrongCount: errors.size });

@@ -3,8 +3,20 @@
 
 const Save = (() => {
   const { svg } = TT;
-  const PROPERTIES = ["fill", "stroke", "stroke-width", "stroke-dasharray", "font-family", "font-size",
-    "font-weight", "text-anchor", "opacity", "visibility", "marker-end", "marker-start"];
+  const PROPERTIES = [
+    "fill",
+    "stroke",
+    "stroke-width",
+    "stroke-dasharray",
+    "font-family",
+    "font-size",
+    "font-weight",
+    "text-anchor",
+    "opacity",
+    "visibility",
+    "marker-end",
+    "marker-start",
+  ];
 
   /* A copy of the canvas that looks the same without the page's styles. whole: all of the picture,
      not only the part in sight. */
@@ -24,7 +36,12 @@ const Save = (() => {
     made.setAttribute("width", Math.round(box.w));
     made.setAttribute("height", Math.round(box.h));
     made.setAttribute("xmlns", "http://www.w3.org/2000/svg");
-    made.prepend(svg("rect", { ...{ x: box.x, y: box.y, width: box.w, height: box.h }, fill: TT.css("--page") }));
+    made.prepend(
+      svg("rect", {
+        ...{ x: box.x, y: box.y, width: box.w, height: box.h },
+        fill: TT.css("--page"),
+      }),
+    );
     return { made, box };
   }
 

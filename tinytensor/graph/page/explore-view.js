@@ -44,7 +44,9 @@ const View = (() => {
     if (Graph.chain(room).includes(before)) {
       box = { x: to.x - to.w / 4, y: to.y - to.h / 4, w: to.w * 1.5, h: to.h * 1.5 };
     } else {
-      const out = Graph.chain(before).map((at) => entryOf.get(`room:${at}`)).find((at) => at !== undefined);
+      const out = Graph.chain(before)
+        .map((at) => entryOf.get(`room:${at}`))
+        .find((at) => at !== undefined);
       if (out === undefined) return;
       const [cx, cy, w, h] = picture.layout.at[out];
       box = { x: cx - w, y: cy - h, w: 2 * w, h: 2 * h };
@@ -62,7 +64,11 @@ const View = (() => {
     canvas.replaceChildren(
       Draw.markers(),
       svg("g", { class: "frames" }, frameParts),
-      svg("g", { class: "edges" }, edges.map((edge) => edge.path)),
+      svg(
+        "g",
+        { class: "edges" },
+        edges.map((edge) => edge.path),
+      ),
       svg("g", { class: "entries" }, groups),
     );
   }
@@ -84,7 +90,8 @@ const View = (() => {
     const here = new Set(Graph.chain(room));
     let at = Graph.viewOf(node.room);
     if (here.has(at)) return Graph.shortName(node);
-    while (Graph.rooms[at].parent !== null && !here.has(Graph.rooms[at].parent)) at = Graph.rooms[at].parent;
+    while (Graph.rooms[at].parent !== null && !here.has(Graph.rooms[at].parent))
+      at = Graph.rooms[at].parent;
     return Graph.rooms[at].label;
   }
 
@@ -100,7 +107,10 @@ const View = (() => {
   }
 
   function edgesBetween(source, user) {
-    const from = entryOf.has(`in:${source}`) && !inside(source) ? entryOf.get(`in:${source}`) : entryFor(source);
+    const from =
+      entryOf.has(`in:${source}`) && !inside(source)
+        ? entryOf.get(`in:${source}`)
+        : entryFor(source);
     const to = inside(user) ? entryFor(user) : entryOf.get(`out:${source}`);
     return edges.filter((edge) => edge.from === from && edge.to === to);
   }
@@ -137,21 +147,27 @@ const View = (() => {
     if (walk.name === "wrong" && Order.isWrong(id, position)) group.classList.add("wrong");
     const badge = group.querySelector(".badge");
     if (badge !== null) {
-      const text = status === "waiting" ? `${walk.arrived(id, position)}/${walk.arrivals[id].length}` : "";
+      const text =
+        status === "waiting" ? `${walk.arrived(id, position)}/${walk.arrivals[id].length}` : "";
       if (badge.textContent !== text) {
         badge.replaceChildren(...(text ? Draw.badge(text, group.size[0]) : []));
       }
     }
     const thumb = group.querySelector(".thumb.gradient");
     if (thumb !== null) {
-      const value = walk.name === "forward" ? null
-        : walk.name === "wrong" ? Order.gradientAt(id, position) : Walks.gradientAt(id, position);
+      const value =
+        walk.name === "forward"
+          ? null
+          : walk.name === "wrong"
+            ? Order.gradientAt(id, position)
+            : Walks.gradientAt(id, position);
       const picture = Matrix.thumbnail(value);
       if (picture === null) thumb.removeAttribute("href");
       else if (thumb.getAttribute("href") !== picture) thumb.setAttribute("href", picture);
     }
     const value = group.querySelector(".thumb.value");
-    const unknown = walk.name === "forward" && Graph.nodes[id].kind === "op" && !["now", "done"].includes(status);
+    const unknown =
+      walk.name === "forward" && Graph.nodes[id].kind === "op" && !["now", "done"].includes(status);
     value.style.visibility = unknown ? "hidden" : "visible";
   }
 
@@ -234,7 +250,8 @@ const View = (() => {
     const size = { w: (goal.w * scaleOf(goal)) / scale, h: (goal.h * scaleOf(goal)) / scale };
     const middle = { x: goal.x + goal.w / 2, y: goal.y + goal.h / 2 };
     const slack = { x: (seen.width / scale - w) / 2 - 30, y: (seen.height / scale - h) / 2 - 40 };
-    const near = (from, to, room) => Math.min(Math.max(from, to - Math.max(room, 0)), to + Math.max(room, 0));
+    const near = (from, to, room) =>
+      Math.min(Math.max(from, to - Math.max(room, 0)), to + Math.max(room, 0));
     const x = near(middle.x, cx, slack.x);
     const y = near(middle.y, cy, slack.y);
     glide({ x: x - size.w / 2, y: y - size.h / 2, ...size });
@@ -247,12 +264,17 @@ const View = (() => {
     cancelAnimationFrame(gliding);
     goal = to;
     const from = box;
-    if (still.matches || document.hidden) { look(to); return; }
+    if (still.matches || document.hidden) {
+      look(to);
+      return;
+    }
     const start = performance.now();
     const frame = (now) => {
       const t = Math.min(Math.max((now - start) / GLIDE, 0), 1);
       const s = t * (2 - t);
-      look(Object.fromEntries(["x", "y", "w", "h"].map((k) => [k, from[k] + (to[k] - from[k]) * s])));
+      look(
+        Object.fromEntries(["x", "y", "w", "h"].map((k) => [k, from[k] + (to[k] - from[k]) * s])),
+      );
       if (t < 1) gliding = requestAnimationFrame(frame);
     };
     gliding = requestAnimationFrame(frame);
@@ -278,11 +300,18 @@ const View = (() => {
     moved = true;
     const scale = scaleOf(box);
     if (pointers.size === 1) {
-      setBox({ ...box, x: box.x - (event.clientX - before.clientX) / scale, y: box.y - (event.clientY - before.clientY) / scale });
+      setBox({
+        ...box,
+        x: box.x - (event.clientX - before.clientX) / scale,
+        y: box.y - (event.clientY - before.clientY) / scale,
+      });
     } else {
       const other = [...pointers.entries()].find(([id]) => id !== event.pointerId)[1];
       const apart = (e) => Math.hypot(e.clientX - other.clientX, e.clientY - other.clientY) || 1;
-      const centre = pointAt({ clientX: (event.clientX + other.clientX) / 2, clientY: (event.clientY + other.clientY) / 2 });
+      const centre = pointAt({
+        clientX: (event.clientX + other.clientX) / 2,
+        clientY: (event.clientY + other.clientY) / 2,
+      });
       zoom(apart(event) / apart(before), centre.x, centre.y);
     }
     pointers.set(event.pointerId, event);
@@ -290,11 +319,15 @@ const View = (() => {
   for (const name of ["pointerup", "pointercancel"]) {
     canvas.addEventListener(name, (event) => pointers.delete(event.pointerId));
   }
-  canvas.addEventListener("wheel", (event) => {
-    event.preventDefault();
-    const { x, y } = pointAt(event);
-    zoom(Math.exp(-event.deltaY * (event.ctrlKey ? 0.01 : 0.0016)), x, y);
-  }, { passive: false });
+  canvas.addEventListener(
+    "wheel",
+    (event) => {
+      event.preventDefault();
+      const { x, y } = pointAt(event);
+      zoom(Math.exp(-event.deltaY * (event.ctrlKey ? 0.01 : 0.0016)), x, y);
+    },
+    { passive: false },
+  );
 
   function entryAt(target) {
     const group = target.closest ? target.closest("[data-entry]") : null;
@@ -320,10 +353,23 @@ const View = (() => {
     }
   });
 
-  TT.onTheme(() => { if (room >= 0) draw(); });
+  TT.onTheme(() => {
+    if (room >= 0) draw();
+  });
 
   return Object.freeze({
-    canvas, events, show, paint, fit, zoom, reveal, entryFor, inside, setBox,
-    room: () => room, viewBox: () => goal, picture: () => picture,
+    canvas,
+    events,
+    show,
+    paint,
+    fit,
+    zoom,
+    reveal,
+    entryFor,
+    inside,
+    setBox,
+    room: () => room,
+    viewBox: () => goal,
+    picture: () => picture,
   });
 })();

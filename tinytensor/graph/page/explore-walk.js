@@ -11,7 +11,9 @@ const Walks = (() => {
 
   function walk(name, steps, arrivals, start) {
     const ranAt = new Int32Array(nodes.length).fill(0); // 0: never
-    steps.forEach((step, i) => { if (!ranAt[step.node]) ranAt[step.node] = i + 1; });
+    steps.forEach((step, i) => {
+      if (!ranAt[step.node]) ranAt[step.node] = i + 1;
+    });
     const self = {
       name,
       steps,
@@ -76,7 +78,12 @@ const Walks = (() => {
       node,
       gradient,
       slots, // gradients of each of several outputs
-      contributions: contributions.map(([place, target, value, after]) => ({ place, target, value, after })),
+      contributions: contributions.map(([place, target, value, after]) => ({
+        place,
+        target,
+        value,
+        after,
+      })),
     }));
     const arrivals = nodes.map(() => []);
     const gathered = new Map(); // target → the sum so far
@@ -95,7 +102,12 @@ const Walks = (() => {
   function wrong() {
     if (!Graph.wrong) return null;
     const { order, gradients } = Graph.wrong;
-    const steps = order.map((node, i) => ({ node, gradient: gradients[i], slots: [], contributions: [] }));
+    const steps = order.map((node, i) => ({
+      node,
+      gradient: gradients[i],
+      slots: [],
+      contributions: [],
+    }));
     const arrivals = nodes.map(() => []);
     for (const [node, ...positions] of Graph.wrong.arrivals) arrivals[node] = positions;
     return walk("wrong", steps, arrivals, new Set([Graph.loss]));
