@@ -59,7 +59,18 @@ LAYERS = [
     Row("lstm_sequence", T(5, 3, 4), T(3, 7), T(3, 7), T(28, 4), T(28, 7), T(28)),
     Row("lstm_sequence", T(1, 1, 1), T(1, 1), T(1, 1), T(4, 1), T(4, 1)),
     Row("lstm_sequence", T(3, 9, 5), T(9, 6), T(9, 6), T(24, 5), T(24, 6)),
-]
+    Row("masked_scale", T(3, 5, 7), B(3, 5, 7), 1.25),
+    *(
+        Row(name, T(*shape), dim=dim)
+        for name in ("softmax", "log_softmax")
+        for shape, dim in (((5, 7), -1), ((2, 3, 33), 2), ((1, 1), 1), ((67, 130), -1))
+    ),
+    *(
+        Row("selective_scan", T(n, e, t), T(n, e, t, low=0.1, high=1), T(e, s, low=-2, high=-0.1),
+            T(n, s, t), T(n, s, t), return_last_state=True)
+        for n, e, s, t in ((2, 3, 5, 7), (1, 1, 1, 1), (3, 5, 16, 33))
+    ),
+]  # fmt: skip
 
 ATTENTION = [
     Row("scaled_dot_product_attention", T(*q), T(*k), T(*v), **options)
