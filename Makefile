@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 
 .PHONY: demo test test-fast lint bench pictures clean
 
-demo: $(VENV)/.installed
-	$(BIN)/python examples/spirals.py
+demo: $(VENV)/.viz
+	$(BIN)/python examples/transformer_translate.py --out out/demo
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist worksteal

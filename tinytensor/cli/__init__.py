@@ -19,10 +19,11 @@ from collections.abc import Sequence
 from textwrap import dedent
 from typing import Any
 
-COMMANDS = ("graph", "attention", "report")
+COMMANDS = ("demo", "graph", "attention", "report")
 
 EXAMPLES = """\
 examples:
+  tinytensor demo                              train a transformer, and see how it learnt
   tinytensor graph train.py -o page.html       step through the backward pass of `loss`
   tinytensor attention train.py                every attention head, with its gradients
   tinytensor report out/run/log.jsonl          curves and heat maps of a training
