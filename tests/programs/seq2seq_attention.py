@@ -70,7 +70,7 @@ class BahdanauAttention(nn.Module):
         super(BahdanauAttention, self).__init__()
         self.Wa = nn.Linear(hidden_size, hidden_size)
         self.Ua = nn.Linear(hidden_size, hidden_size)
-        self.Va = nn.Linear(hidden_size, 1)
+        self.Va = nn.Linear(hidden_size, 1, bias=False)  # the same for all keys: softmax undoes it
 
     def forward(self, query, keys):
         scores = self.Va(torch.tanh(self.Wa(query) + self.Ua(keys)))
