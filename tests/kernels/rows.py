@@ -44,6 +44,16 @@ ROWS = [
 ]  # fmt: skip
 
 LAYERS = [
+    Row("softmax", T(5, 7), 1),
+    Row("softmax", T(3, 67, 131), -1),
+    Row("softmax", T(1, 1), 1),
+    Row("log_softmax", T(5, 7), 1),
+    Row("log_softmax", T(67, 131), -1),
+    *(
+        # u, delta (N, E, L), A (E, S), B, C (N, S, L)
+        Row("selective_scan", T(*x), T(*x, low=0.1, high=1), T(*a, low=-2, high=-0.1), T(*b), T(*b))
+        for x, a, b in (((2, 3, 7), (3, 5), (2, 5, 7)), ((3, 5, 33), (5, 16), (3, 16, 33)))
+    ),
     Row("batch_norm", T(5, 3, 2), None, None, T(3), T(3), True),
     Row("batch_norm", T(3, 5, 7, 9), None, None, T(5), T(5), True),
     Row("batch_norm", T(2, 1, 33), None, None, training=True),

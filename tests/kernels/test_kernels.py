@@ -128,7 +128,24 @@ def test_every_kernel_has_a_row() -> None:
     with watched_kernels() as counts:
         for row in ROWS:
             results(row, arrays_of(row))
+    have -= {"dropout_forward", "dropout_backward"}  # which is random: tested below
     assert sorted(have - set(counts)) == []
+
+
+def test_dropout_agrees_with_numpy() -> None:
+    x = np.random.default_rng(0).normal(size=(7, 13)).astype(np.float32)
+
+    def run() -> list[np.ndarray]:
+        tt.manual_seed(0)
+        leaf = tt.tensor(x, requires_grad=True)
+        y = tt.dropout(leaf, 0.3)
+        (dx,) = tt.autograd.grad(y, leaf, tt.from_numpy(x))
+        return [y.detach().numpy(), dx.numpy()]
+
+    with watched_kernels() as counts:
+        found = run()
+    assert counts.keys() == {"dropout_forward", "dropout_backward"}
+    assert_near(found, on_numpy(run), Row("dropout", torch=None, note="random"))
 
 
 # ------------------------------------------------------------------------------------------
