@@ -69,13 +69,12 @@ def batch_norm_gradient(x, weight, eps, centers, variances, g, dx, dw, db):
             along += part
         dw[c] = along * scale
         db[c] = total(g, c)
-        # dx = first·g + second·(x − m) + third
-        first = weight[c] * scale
-        second, third = -first * scale * dw[c] / count, -first * db[c] / count
+        middle, tilt = db[c] / count, scale * dw[c] / count
         for n in range(x.shape[0]):
             line, slope, out = x[n, c], g[n, c], dx[n, c]
             for j in range(line.size):
-                out[j] = first * slope[j] + second * (line[j] - center) + third
+                rest = (slope[j] - middle) - (line[j] - center) * tilt
+                out[j] = weight[c] * scale * rest
 
 
 def _lines(x: Any) -> Any:
