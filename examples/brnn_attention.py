@@ -70,12 +70,11 @@ def batch(count: int, phrases: int, rng: random.Random) -> tuple[tt.Tensor, tt.T
     return tt.tensor(source), tt.tensor(target)
 
 
-def train(name: str, model: nn.Seq2SeqRNN, settings: Settings) -> list[float]:
-    """The loss at each step; each batch has sentences of another length."""
+def train(name: str, model: nn.Seq2SeqRNN, settings: Settings) -> None:
+    """Each batch has sentences of another length."""
     rng = random.Random(settings.seed)
     optimizer = optim.Adam(model.parameters(), lr=settings.lr)
     scheduler = optim.lr_scheduler.CosineAnnealingLR(optimizer, max(settings.steps, 1))
-    losses = []
     with Progress(True, 0, settings.steps) as progress:
         for step in range(settings.steps):
             source, target = batch(settings.batch, rng.randint(1, settings.longest), rng)
@@ -86,9 +85,7 @@ def train(name: str, model: nn.Seq2SeqRNN, settings: Settings) -> list[float]:
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             scheduler.step()
-            losses.append(loss.item())
-            progress.update(step + 1, {"model": name, "loss": losses[-1]})
-    return losses
+            progress.update(step + 1, {"model": name, "loss": loss.item()})
 
 
 def translate(model: nn.Seq2SeqRNN, source: tt.Tensor, length: int) -> tuple[tt.Tensor, list]:
@@ -126,13 +123,12 @@ def draw_alignment(model: nn.Seq2SeqRNN, settings: Settings) -> None:
 
 def main(settings: Settings) -> float:
     counts = range(1, settings.longest + 1)
-    losses, by_length = {}, {}
+    by_length = {}
     for name, attention in (("with attention", True), ("without", False)):
         tt.manual_seed(settings.seed)
         sizes = {"embed_dim": settings.width, "hidden_size": settings.width}
         model = nn.Seq2SeqRNN(len(SOURCE), len(TARGET), **sizes, attention=attention)
-        values = train(name, model, settings)
-        losses[name] = (range(1, len(values) + 1), values)
+        train(name, model, settings)
         reached = [accuracy(model, phrases) for phrases in counts]
         by_length[name] = ([4 * phrases - 1 for phrases in counts], reached)
         print(f"{name}: right by length {', '.join(f'{share:.3f}' for share in reached)}")
@@ -140,7 +136,6 @@ def main(settings: Settings) -> float:
             draw_alignment(model, settings)
     title = "Words right in new sentences"
     lines(settings.folder / "length.svg", by_length, title, "words in the sentence", "accuracy")
-    lines(settings.folder / "loss.svg", losses, "Loss", "step", "loss", log_y=True)
     return by_length["with attention"][1][-1]
 
 
