@@ -16,7 +16,7 @@ from tinytensor import graph
 from tinytensor.graph.html import page, write_page
 from tinytensor.train import Trainer
 
-MOST_VALUES = 1024  # elements of a matrix that the step-through page shows one by one
+MOST_VALUES = 4096  # elements of a matrix that the step-through page shows one by one
 
 STYLE = """<style>
 main { max-width: 62rem; margin: 1rem auto 3rem; padding: 0 1rem; }
@@ -135,17 +135,16 @@ def _backward(
     try:
         with graph.record(MOST_VALUES):
             again, _ = block(query, memory, memory, need_weights=True)
-        graph.explore(
-            again, folder / "backward.html", model=block, gradient=gradient,
-            max_values=MOST_VALUES, title=title,
-        )  # fmt: skip
+            value = (again * gradient).sum()  # has that gradient, and begins at the block
+        path = folder / "backward.html"
+        graph.explore(value, path, model=block, max_values=MOST_VALUES, title=title)
     except graph.GraphvizMissing as missing:
         return _card(title, f"Not drawn: {escape(str(missing))}")
     text = (
         "The decoder's last attention to the sentence, in the trained model: walk from the "
-        "gradient of its output back to queries, keys, values and weights, and see every number."
+        "gradient of its output back to queries, keys, values and weights, and see the numbers."
     )
-    return _card(title, text, "backward.html")
+    return _card(title, text, "backward.html", wide=True)
 
 
 __all__ = ["Translation", "write_pages"]
