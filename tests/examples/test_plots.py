@@ -118,3 +118,13 @@ def test_digits_are_seeded_and_differ() -> None:
     ink = digits(50, noise=0.0)[0]
     assert ink.min() == 0 and ink.max() == 1
     assert 0.05 < ink.mean() < 0.4
+
+
+@pytest.mark.parametrize("decades", [1, 5, 12, 30])
+def test_logarithmic_ticks_leave_room(decades: int, tmp_path: Path) -> None:
+    path = tmp_path / "lines.svg"
+    plots.lines(path, {"one": ([0, 1], [1.0, 10.0**decades])}, "", "", "", log_y=True)
+    numbers = [e for e in elements(path, "text") if e.attrib.get("text-anchor") == "end"]
+    heights = sorted(float(number.attrib["y"]) for number in numbers)
+    assert 3 <= len(heights) <= 12
+    assert min(b - a for a, b in zip(heights, heights[1:])) > 12

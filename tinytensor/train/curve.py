@@ -90,10 +90,12 @@ class Axis:
         return self.begin + share * (self.end - self.begin)
 
     def ticks(self) -> list[float]:
-        """Round values between low and high: about five, or 1, 2 and 5 times powers of ten."""
+        """Round values between low and high: about five, or powers of ten, times 1, 2 and 5 too."""
         if self.logarithmic:
-            exponents = range(math.floor(self.low), math.ceil(self.high) + 1)
-            digits = (1, 2, 5) if self.high - self.low < 3 else (1,)
+            decades = self.high - self.low
+            step = math.ceil(decades / 10)  # every so many decades has a tick
+            exponents = range(math.floor(self.low / step) * step, math.ceil(self.high) + 1, step)
+            digits = (1, 2, 5) if decades < 3 else (1,)
             found = [digit * 10.0**exponent for exponent in exponents for digit in digits]
             return [v for v in found if self.low <= math.log10(v) <= self.high]
         step = 10.0 ** math.floor(math.log10((self.high - self.low) / 4))
