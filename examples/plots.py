@@ -100,10 +100,12 @@ def scatter(
     classes: Any,
     title: str,
     predict: Callable[[tt.Tensor], Any] | None = None,
+    edges: Sequence[Sequence[int]] = (),
 ) -> None:
     """Points (N, 2), coloured by class (N), on axes of one scale.
 
     classes: numbers or names. predict: points (M, 2) → class numbers (M); tints the background.
+    edges: pairs of points that a thin line joins.
     """
     places, names = _array(points), [str(name) for name in _array(classes)]
     known = sorted(set(names), key=lambda name: (len(name), name))  # 2 before 10
@@ -116,6 +118,10 @@ def scatter(
     parts = _frame(x_axis, y_axis, "", "")
     if predict is not None:
         parts += _regions(predict, x_axis, y_axis)
+    for begin, end in edges:
+        (x, y), (to_x, to_y) = places[begin], places[end]
+        line = f"M{x_axis(x):.1f} {y_axis(y):.1f}L{x_axis(to_x):.1f} {y_axis(to_y):.1f}"
+        parts.append(f'<path d="{line}" stroke="#94a3b8" stroke-opacity="0.5"/>')
     for name, (x, y) in zip(names, places):
         number = known.index(name)
         parts.append(
