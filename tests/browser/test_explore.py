@@ -14,7 +14,7 @@ import tinytensor as tt
 from nn import functional as F
 from tinytensor import graph as tg
 from tinytensor.graph.engine import is_there
-from tinytensor.graph.explore import Page, explore
+from tinytensor.graph.explore import GraphPage, explore
 
 from ..graph.test_explore import Layer
 
@@ -37,7 +37,7 @@ class Toy(nn.Module):
 
 
 @pytest.fixture(scope="module")
-def toy(tmp_path_factory: pytest.TempPathFactory) -> Page:
+def toy(tmp_path_factory: pytest.TempPathFactory) -> GraphPage:
     tt.manual_seed(0)
     model = Toy()
     source, target = tt.tensor([[1, 2, 3, 4]]), tt.tensor([[5, 6, 1]])
@@ -50,7 +50,7 @@ def toy(tmp_path_factory: pytest.TempPathFactory) -> Page:
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> Page:
+def small(tmp_path_factory: pytest.TempPathFactory) -> GraphPage:
     """x·w with a tanh that is used twice: the naive order gets it wrong."""
     rng = np.random.default_rng(0)
     x = tt.tensor(rng.normal(size=(4, 3)), dtype=tt.float32)
@@ -63,7 +63,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Page:
     return explore(loss, tmp_path_factory.mktemp("pages") / "small.html")
 
 
-def open_page(tab: Any, page: Page, hash: str = "") -> None:
+def open_page(tab: Any, page: GraphPage, hash: str = "") -> None:
     assert page.path is not None
     tab.goto(page.path.as_uri() + hash)
     tab.wait_for_selector("#panel h2")
@@ -124,7 +124,7 @@ READ_ALL = """
 """
 
 
-def test_the_whole_backward_pass_shows_the_engines_numbers(page: Any, toy: Page) -> None:
+def test_the_whole_backward_pass_shows_the_engines_numbers(page: Any, toy: GraphPage) -> None:
     open_page(page, toy)
     taken = page.evaluate(READ_ALL)
     steps = toy.graph.steps
@@ -155,7 +155,7 @@ def test_the_whole_backward_pass_shows_the_engines_numbers(page: Any, toy: Page)
     assert compared > 5000 and accumulated > 10
 
 
-def test_steps_back_to_the_start(page: Any, toy: Page) -> None:
+def test_steps_back_to_the_start(page: Any, toy: GraphPage) -> None:
     open_page(page, toy)
     last = len(toy.graph.steps or ())
     page.keyboard.press("End")
@@ -173,7 +173,7 @@ def test_steps_back_to_the_start(page: Any, toy: Page) -> None:
     assert "Before the backward pass" in page.inner_text("#panel")
 
 
-def test_keys_slider_and_live_region(page: Any, small: Page) -> None:
+def test_keys_slider_and_live_region(page: Any, small: GraphPage) -> None:
     open_page(page, small)
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
@@ -187,7 +187,7 @@ def test_keys_slider_and_live_region(page: Any, small: Page) -> None:
     assert page.is_disabled("#back") and not page.is_disabled("#next")
 
 
-def test_forward_walk(page: Any, small: Page) -> None:
+def test_forward_walk(page: Any, small: GraphPage) -> None:
     open_page(page, small)
     page.click("[data-tab=forward]")
     page.keyboard.press("Home")
@@ -208,7 +208,7 @@ def marked(tab: Any, selector: str) -> list[int]:
     )
 
 
-def test_a_cell_lights_up_the_row_and_the_column_it_came_from(page: Any, small: Page) -> None:
+def test_a_cell_lights_up_the_row_and_the_column_it_came_from(page: Any, small: GraphPage) -> None:
     open_page(page, small, "#walk=forward&step=1")
     page.click('#panel .tensor[data-slot="y"] td[data-cell="5"]')  # y[2, 1] of (4, 2)
     assert marked(page, '.tensor[data-slot="0"] td.source') == [6, 7, 8]  # row 2 of (4, 3)
@@ -218,7 +218,7 @@ def test_a_cell_lights_up_the_row_and_the_column_it_came_from(page: Any, small: 
     assert marked(page, '.tensor[data-slot="y"] td.target') == [0, 1]
 
 
-def test_a_cell_of_a_gradient(page: Any, small: Page) -> None:
+def test_a_cell_of_a_gradient(page: Any, small: GraphPage) -> None:
     """dw = aᵀ·g: column of a, column of g."""
     open_page(page, small)
     steps = small.graph.steps or []
@@ -229,7 +229,7 @@ def test_a_cell_of_a_gradient(page: Any, small: Page) -> None:
     assert marked(page, '.contribution .tensor[data-slot="g"] td.source') == [1, 3, 5, 7]
 
 
-def test_modules_open_and_close(page: Any, toy: Page) -> None:
+def test_modules_open_and_close(page: Any, toy: GraphPage) -> None:
     open_page(page, toy)
     page.click('.entry.room:has-text("Toy")')
     page.click('.entry.room:has-text("transformer")')
@@ -246,7 +246,7 @@ def test_modules_open_and_close(page: Any, toy: Page) -> None:
     assert state(page)["room"] != "0"
 
 
-def test_coming_back_finds_the_same_place(page: Any, toy: Page) -> None:
+def test_coming_back_finds_the_same_place(page: Any, toy: GraphPage) -> None:
     open_page(page, toy)
     page.click("#zoom-in")
     before = page.get_attribute(".canvas", "viewBox")
@@ -258,7 +258,7 @@ def test_coming_back_finds_the_same_place(page: Any, toy: Page) -> None:
     assert page.get_attribute(".canvas", "viewBox") == before
 
 
-def test_pan_and_zoom(page: Any, small: Page) -> None:
+def test_pan_and_zoom(page: Any, small: GraphPage) -> None:
     open_page(page, small)
 
     def view_box() -> list[float]:
@@ -277,7 +277,7 @@ def test_pan_and_zoom(page: Any, small: Page) -> None:
     assert view_box() == pytest.approx([x, y, width, view_box()[3]])
 
 
-def test_search_finds_nodes_and_modules(page: Any, toy: Page) -> None:
+def test_search_finds_nodes_and_modules(page: Any, toy: GraphPage) -> None:
     open_page(page, toy)
     page.keyboard.press("/")
     page.keyboard.type("decoder.layers.1.norm2")
@@ -290,7 +290,7 @@ def test_search_finds_nodes_and_modules(page: Any, toy: Page) -> None:
     assert "nothing found" in page.inner_text("#found")
 
 
-def test_run_to_a_node_and_link_back(page: Any, small: Page) -> None:
+def test_run_to_a_node_and_link_back(page: Any, small: GraphPage) -> None:
     open_page(page, small)
     tanh, w = (next(n.id for n in small.graph.nodes if n.name == name) for name in ("tanh", "w"))
     page.click(f'[data-entry="node:{tanh}"]')
@@ -306,7 +306,7 @@ def test_run_to_a_node_and_link_back(page: Any, small: Page) -> None:
     assert page.locator(".entry.selected").count() == 1
 
 
-def test_ready_and_waiting(page: Any, small: Page) -> None:
+def test_ready_and_waiting(page: Any, small: GraphPage) -> None:
     open_page(page, small)
     waiting = page.evaluate(
         """() => {
@@ -323,7 +323,7 @@ def test_ready_and_waiting(page: Any, small: Page) -> None:
     assert page.locator(".badge text").count() == 0  # at the end nothing waits
 
 
-def test_the_naive_order_is_shown_to_be_wrong(page: Any, small: Page) -> None:
+def test_the_naive_order_is_shown_to_be_wrong(page: Any, small: GraphPage) -> None:
     open_page(page, small)
     page.click("#why")
     assert state(page)["walk"] == "wrong"
@@ -337,7 +337,7 @@ def test_the_naive_order_is_shown_to_be_wrong(page: Any, small: Page) -> None:
     assert page.locator(".entry.wrong").count() == 0
 
 
-def test_light_dark_and_print(page: Any, small: Page, tmp_path: Path) -> None:
+def test_light_dark_and_print(page: Any, small: GraphPage, tmp_path: Path) -> None:
     page.emulate_media(color_scheme="light")
     open_page(page, small)
     light = page.evaluate("getComputedStyle(document.body).backgroundColor")
@@ -352,7 +352,7 @@ def test_light_dark_and_print(page: Any, small: Page, tmp_path: Path) -> None:
     assert paper.startswith(b"%PDF")
 
 
-def test_the_view_is_saved(page: Any, small: Page, tmp_path: Path) -> None:
+def test_the_view_is_saved(page: Any, small: GraphPage, tmp_path: Path) -> None:
     open_page(page, small)
     for button, suffix, start in (("SVG", ".svg", b"<svg"), ("PNG", ".png", b"\x89PNG")):
         with page.expect_download() as waiting:
@@ -367,7 +367,7 @@ def test_the_view_is_saved(page: Any, small: Page, tmp_path: Path) -> None:
     )
 
 
-def test_a_narrow_window(page: Any, toy: Page) -> None:
+def test_a_narrow_window(page: Any, toy: GraphPage) -> None:
     page.set_viewport_size({"width": 420, "height": 800})
     open_page(page, toy, "#walk=backward&step=20")
     assert page.evaluate("document.documentElement.scrollWidth") <= 420

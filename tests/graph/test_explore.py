@@ -418,7 +418,7 @@ def test_a_notebook_gets_text_picture_and_page() -> None:
     x = tt.ones(2, requires_grad=True)
     page = explore((x * 2).sum())
     bundle = page._repr_mimebundle_()
-    assert bundle["text/plain"].startswith("Page(Graph(2 ops, 1 leaves")
+    assert bundle["text/plain"].startswith("GraphPage(Graph(2 ops, 1 leaves")
     assert bundle["text/html"].startswith('<iframe srcdoc="&lt;!doctype html')
     assert "<svg" in bundle["image/svg+xml"]
 

@@ -54,7 +54,7 @@ LAYERS = [
         Row("selective_scan", T(*x), T(*x, low=0.1, high=1), T(*a, low=-2, high=-0.1), T(*b), T(*b))
         for x, a, b in (((2, 3, 7), (3, 5), (2, 5, 7)), ((3, 5, 33), (5, 16), (3, 16, 33)))
     ),
-    Row("batch_norm", T(5, 3, 2), None, None, T(3), T(3), True),
+    Row("batch_norm", T(5, 3, 7), None, None, T(3), T(3), True),
     Row("batch_norm", T(3, 5, 7, 9), None, None, T(5), T(5), True),
     Row("batch_norm", T(2, 1, 33), None, None, training=True),
     Row("conv1d", T(2, 3, 11), T(4, 3, 3), T(4), padding=1),

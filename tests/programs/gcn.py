@@ -160,9 +160,7 @@ class MessagePassing(nn.Module):
             h = self.update(out / deg.view(-1, 1), h)
         h = self.norm(h)
         size = int(batch.max()) + 1
-        pooled = h.new_zeros(size, h.size(1)).scatter_add_(
-            0, batch.unsqueeze(-1).expand_as(h), h
-        )
+        pooled = h.new_zeros(size, h.size(1)).scatter_add_(0, batch.unsqueeze(-1).expand_as(h), h)
         best = h.new_full((size, h.size(1)), float("-inf")).scatter_reduce(
             0, batch.unsqueeze(-1).expand_as(h), h, reduce="amax"
         )

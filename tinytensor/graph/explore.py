@@ -8,9 +8,8 @@ same walk in a naive order, and all values that are small enough to read. It nee
 
 from __future__ import annotations
 
+import contextlib
 import os
-from html import escape
-from pathlib import Path
 from typing import Any
 
 from ..autograd.variable import Variable
@@ -36,41 +35,22 @@ LARGE = 1000  # a graph of more nodes than this shows smaller matrices
 SHOWN, SHOWN_IN_LARGE = 256, 48  # elements of a matrix that is shown cell by cell
 
 
-class Page:
-    """What `explore` gives: the HTML text, and the file if there is one. Notebooks show it."""
+class GraphPage(html.Page):
+    """What `explore` gives: the page, and the `graph` on it. Notebooks show it."""
 
-    def __init__(self, text: str, path: Path | None, graph: Graph):
-        self.html, self.path, self.graph = text, path, graph
+    def __init__(self, graph: Graph, text: str, path: str | os.PathLike[str] | None):
+        self.graph = graph
+        super().__init__(text, path)
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page to a file."""
-        self.path = html.write_page(path, self.html)
-        return self.path
+    def summary(self) -> str:
+        return f"{self.graph!r}, {super().summary()}"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        """Text, a still picture and the page itself, for notebooks."""
-        frame = (
-            f'<iframe srcdoc="{escape(self.html, quote=True)}" title="computation graph" '
-            'style="width: 100%; height: 720px; border: 1px solid #8888; border-radius: 6px">'
-            "</iframe>"
-        )
-        bundle = {"text/plain": repr(self), "text/html": frame}
-        picture = self._picture()
-        if picture is not None:
-            bundle["image/svg+xml"] = picture
+        """Text, the page itself and, where that cannot be shown, a still picture."""
+        bundle = super()._repr_mimebundle_()
+        with contextlib.suppress(GraphvizMissing):
+            bundle["image/svg+xml"] = run_dot(dot_source(self.graph), "svg").decode()
         return bundle
-
-    def _picture(self) -> str | None:
-        """The graph as SVG, where the page cannot be shown; None without Graphviz's drawing."""
-        try:
-            return run_dot(dot_source(self.graph), "svg").decode()
-        except GraphvizMissing:
-            return None
-
-    def __repr__(self) -> str:
-        size = len(self.html.encode("utf-8", errors="replace")) / 1000
-        where = f", {self.path}" if self.path is not None else ""
-        return f"Page({self.graph!r}, {size:.0f} kB{where})"
 
 
 def explore(
@@ -81,8 +61,8 @@ def explore(
     gradient: Any = None,
     max_values: int | None = None,
     title: str | None = None,
-) -> Page:
-    """Write the page of a graph to `path`; the Page returned shows itself in notebooks.
+) -> GraphPage:
+    """Write the page of a graph to `path`; the GraphPage returned shows itself in notebooks.
 
     source      a loss; a function without arguments that returns one, which is run so that all
                 values are recorded; a Recording; or a Graph
@@ -104,10 +84,7 @@ def explore(
     if isinstance(source, Variable) and graph.steps and gradient is None:
         wrong = naive_walk(source, graph, max_values)
     text = _page_text(graph, wrong, title or _title(graph))
-    page = Page(text, None, graph)
-    if path is not None:
-        page.save(path)
-    return page
+    return GraphPage(graph, text, path)
 
 
 def _node_count(source: Any) -> int:
@@ -128,4 +105,4 @@ def _page_text(graph: Graph, wrong: WrongWalk | None, title: str) -> str:
     return html.page(title, html.asset("explore.html"), blocks, STYLES, SCRIPTS)
 
 
-__all__ = ["Page", "explore"]
+__all__ = ["GraphPage", "explore"]

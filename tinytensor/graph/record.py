@@ -99,6 +99,7 @@ class Recording:
         self.notes = Notes()
         self.failure: Failure | None = None
         self._running: list[FrameType] = []  # the Module calls that the last op was made in
+        self._buffers: dict[int, dict[int, tuple[Any, str]]] = {}  # by id of model, of array
 
     def add(self, node: Op, args: tuple, outputs: tuple) -> None:
         """Note an op that has run; the engine calls this. Untracked ones are left out."""
@@ -153,11 +154,14 @@ class Recording:
 
     def _buffer_name(self, array: Any) -> str:
         """The name of a buffer of the outermost module that is running."""
-        for call in self._running[-1:]:
-            for tensor, name, _ in named_tensors("", call.f_locals["self"]):
-                if tensor.array is array:
-                    return name
-        return ""
+        if not self._running:
+            return ""
+        model = self._running[-1].f_locals["self"]
+        if id(model) not in self._buffers:  # the arrays are held, so that an id stays theirs
+            tensors = named_tensors("", model)
+            self._buffers[id(model)] = {id(t.array): (t.array, name) for t, name, _ in tensors}
+        known = self._buffers[id(model)].get(id(array))
+        return "" if known is None else known[1]
 
     def fail(self, error: BaseException) -> None:
         """Note where the block raised."""
@@ -200,7 +204,7 @@ class Recording:
 
     def close(self) -> None:
         """Let go of what was held only to tell tensors apart."""
-        self._running = []
+        self._running, self._buffers = [], {}
         for constant in self.notes.constants.values():
             constant.array = None
         self.notes.constants = {}

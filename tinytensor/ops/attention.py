@@ -36,7 +36,7 @@ class AttentionWeights(Op):
         if bias is not None:
             a += bias
         if causal:
-            a += _causal_bias(a.shape[-2], a.shape[-1], query)
+            library.copyto(a, -math.inf, where=_later_keys(library, *a.shape[-2:]))
         if not a.size:
             return a
         top = a.max(axis=-1, keepdims=True)
@@ -61,10 +61,9 @@ def gradients_of_scores(op: Op, g: Any, a: Any, query: Any, key: Any, scale: flo
     return dq, dk, ds
 
 
-def _causal_bias(queries: int, keys: int, like: Array) -> Array:
-    """0 where a query may attend, −inf at the keys that come after it, (queries, keys)."""
-    library = xp(like)
-    return _as_bias(library.arange(keys) <= library.arange(queries)[:, None], like)
+def _later_keys(library: Any, queries: int, keys: int) -> Array:
+    """True at the keys that come after a query, (queries, keys)."""
+    return library.arange(keys) > library.arange(queries)[:, None]
 
 
 def weights_of(query: Any, key: Any, bias: Any, scale: float, causal: bool) -> Any:

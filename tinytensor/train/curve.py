@@ -93,8 +93,8 @@ class Axis:
         """Round values between low and high: about five, or powers of ten, times 1, 2 and 5 too."""
         if self.logarithmic:
             decades = self.high - self.low
-            step = math.ceil(decades / 10)  # every so many decades has a tick
-            exponents = range(math.floor(self.low / step) * step, math.ceil(self.high) + 1, step)
+            every = math.ceil(decades / 10)  # so many decades have a tick
+            exponents = range(math.floor(self.low / every) * every, math.ceil(self.high) + 1, every)
             digits = (1, 2, 5) if decades < 3 else (1,)
             found = [digit * 10.0**exponent for exponent in exponents for digit in digits]
             return [v for v in found if self.low <= math.log10(v) <= self.high]
