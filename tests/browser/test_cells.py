@@ -11,7 +11,7 @@ import pytest
 import tinytensor as tt
 from nn import functional as F
 from tinytensor.graph.engine import is_there
-from tinytensor.graph.explore import Page, explore
+from tinytensor.graph.explore import GraphPage, explore
 
 pytestmark = pytest.mark.skipif(not is_there(), reason="no Graphviz: pip install pygraphviz")
 
