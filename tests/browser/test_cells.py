@@ -71,7 +71,7 @@ def leaves_of(name: str) -> list[tt.Tensor]:
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Page]:
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, GraphPage]:
     folder = tmp_path_factory.mktemp("cells")
     made = {}
     for name, (function, _, _) in OPS.items():
@@ -131,7 +131,7 @@ def gradient_sources(function: Any, leaves: list[tt.Tensor], place: int) -> list
 
 @pytest.mark.parametrize("name", OPS)
 def test_cells_that_light_up_are_those_that_matter(
-    page: Any, pages: dict[str, Page], name: str
+    page: Any, pages: dict[str, GraphPage], name: str
 ) -> None:
     function, _, close = OPS[name]
     made = pages[name]
