@@ -1,0 +1,146 @@
+"""Writes examples/README.md, the gallery, with the pictures and results of the examples.
+
+    python docs/gallery.py               # writes the page from the results that are kept
+    python docs/gallery.py mlp gan       # runs these first, fully, and keeps what they reached
+    python docs/gallery.py all           # runs all of them
+
+What an example shows is the first line of its docstring; its result and its time are those of the
+last run here, kept with the pictures in docs/pictures/examples/.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES, PICTURES = ROOT / "examples", ROOT / "docs" / "pictures" / "examples"
+RESULTS = PICTURES / "results.json"
+
+SHOWN = {  # the example, and which of its pictures is in the gallery
+    "mlp": "spirals.svg",
+    "backprop_by_hand": "weight_gradients.svg",
+    "dropout_and_batchnorm": "accuracy.svg",
+    "plain_vs_residual": "loss.svg",
+    "resnet": "confusion.svg",
+    "recurrent": "accuracy.svg",
+    "brnn_attention": "alignment.svg",
+    "positional_encodings": "loss.svg",
+    "self_attention": "largest_weight.svg",
+    "transformer_translate": "cross_attention.svg",
+    "gpt_char": "curve.svg",
+    "bert_mlm": "curve.svg",
+    "sampling": "ways.svg",
+    "mixture_of_experts": "regions.svg",
+    "switch_transformer": "experts.svg",
+    "mamba": "loss.svg",
+    "autoencoder": "drawn_again.svg",
+    "gan": "points_02000.svg",
+    "vector_database": "recall.svg",
+    "clip": "pictures.svg",
+    "gcn": "karate_club.svg",
+    "diffusion_transformer": "samples.gif",
+    "rlhf": "reward.svg",
+    "tokenizers": "sizes.svg",
+    "vit": "attention.svg",
+}
+
+INTRODUCTION = """\
+# Examples
+
+One script for each system, short enough to be read from top to bottom. Each is seeded, downloads
+nothing, writes its pictures into `out/NAME/`, and ends with a line that says what it reached:
+
+    python examples/clip.py                # result: retrieval=0.9625 target=0.85 ok
+    python examples/clip.py --help         # every setting is a flag
+    python examples/clip.py --quick        # a run of seconds, with a lower target
+
+`byhand/` has worksheets: the same systems with numbers small enough to be worked out on paper.
+The table is written by `python docs/gallery.py`, from full runs with seed 0 on one thread; the
+time is that of the processor.
+
+| | |
+|---|---|
+"""
+
+
+def run_example(name: str) -> None:
+    """Run it fully, and keep its result and its picture."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, str(EXAMPLES / f"{name}.py"), "--out", folder]
+        before = processor_time()
+        done = subprocess.run(command, stdout=subprocess.PIPE, encoding="utf-8")
+        seconds = processor_time() - before
+        found = re.search(r"^result: (\w+)=(\S+) target=(\S+) ok$", done.stdout, re.MULTILINE)
+        if found is None:
+            sys.exit(f"gallery: {name} ended with {done.stdout[-200:]!r}, expected a result, ok")
+        measure, value, target = found.groups()
+        keep(name, Path(folder), measure, float(value), float(target), seconds)
+
+
+def keep(
+    name: str, folder: Path, measure: str, value: float, target: float, seconds: float
+) -> None:
+    """A picture and a result, in docs/pictures/examples/."""
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    picture = folder / SHOWN[name]
+    if not picture.is_file():
+        sys.exit(f"gallery: {name} wrote no {picture.name}, expected it by docs/gallery.py")
+    shutil.copyfile(picture, PICTURES / (name + picture.suffix))
+    results = kept_results()
+    results[name] = {
+        "measure": measure, "value": value, "target": target, "seconds": round(seconds),
+    }  # fmt: skip
+    RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", "utf-8")
+
+
+def kept_results() -> dict[str, dict]:
+    return json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+
+
+def processor_time() -> float:
+    """Seconds that the programs started from here have used."""
+    times = os.times()
+    return times.children_user + times.children_system
+
+
+def row(name: str, results: dict[str, dict]) -> str:
+    """The picture; name, what it shows, command and result."""
+    docstring = ast.get_docstring(ast.parse((EXAMPLES / f"{name}.py").read_text("utf-8"))) or ""
+    first = docstring.split("\n\n")[0].replace("\n", " ")
+    picture = name + Path(SHOWN[name]).suffix
+    image = f"![{name}](../docs/pictures/examples/{picture})"
+    image = image if (PICTURES / picture).exists() else ""
+    text = f"**[{name}]({name}.py)**<br>{first}<br>`python examples/{name}.py`"
+    if name in results:
+        r = results[name]
+        text += f"<br>{r['measure']} {r['value']:g}, target {r['target']:g}; {r['seconds']} s"
+    return f"| {image} | {text} |"
+
+
+def main() -> None:
+    chosen = sys.argv[1:]
+    known = [name for name in SHOWN if (EXAMPLES / f"{name}.py").exists()]
+    if chosen == ["all"]:
+        chosen = known
+    unknown = sorted(set(chosen) - set(known))
+    if unknown:
+        sys.exit(f"gallery: got {', '.join(unknown)}, expected all, or some of {', '.join(known)}")
+    for name in chosen:
+        print(f"running {name}", flush=True)
+        run_example(name)
+    results = kept_results()
+    rows = [row(name, results) for name in known]
+    page = INTRODUCTION + "\n".join(rows) + "\n"
+    (EXAMPLES / "README.md").write_text(page, "utf-8")
+
+
+if __name__ == "__main__":
+    main()
