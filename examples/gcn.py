@@ -113,14 +113,19 @@ def accuracy(logits: tt.Tensor, network: Network) -> float:
     return (logits.argmax(dim=1) == network.classes)[hidden].float().mean().item()
 
 
-def places(adjacency: tt.Tensor, steps: int = 150) -> tt.Tensor:
-    """Where to draw the nodes, (n, 2): edges pull them together, all nodes push each other away."""
-    points = tt.randn(len(adjacency), 2, requires_grad=True)
+def places(adjacency: tt.Tensor, steps: int = 60) -> tt.Tensor:
+    """Where to draw the nodes, (n, 2): edges pull them together, all nodes push each other away.
+
+    They start where two eigenvectors of the graph put them, which keeps neighbours near.
+    """
+    mixing = nn.normalize_adjacency(nn.add_self_loops(adjacency))
+    points = 20 * tt.linalg.eigh(mixing)[1][:, -3:-1]  # the last one is almost constant
+    points = points.clone().requires_grad_()
     optimizer = optim.Adam([points], lr=0.1)
     for _ in range(steps):
         apart = points.unsqueeze(0) - points.unsqueeze(1)  # (n, n, 2)
         squared = apart.square().sum(dim=-1)
-        loss = (adjacency * squared).sum() - 4 * (squared + 0.1).log().sum()
+        loss = (adjacency * squared).sum() - 2 * (squared + 0.1).log().sum()
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
@@ -128,12 +133,9 @@ def places(adjacency: tt.Tensor, steps: int = 150) -> tt.Tensor:
 
 
 def show(network: Network, logits: tt.Tensor, settings: Settings) -> None:
-    """Every node in the class found for it, and which ones were known from the start."""
+    """Every node in the class found for it."""
     found, right = logits.argmax(dim=1).tolist(), network.classes.tolist()
-    names = [
-        f"{c} known" if node in network.known else f"{c}" if c == truth else "mistaken"
-        for node, (c, truth) in enumerate(zip(found, right))
-    ]
+    names = [f"class {c}" if c == truth else "mistaken" for c, truth in zip(found, right)]
     edges = network.adjacency.triu(1).nonzero().tolist()
     title = f"{network.name}: the class found for each node"
     file = f"{network.name.replace(' ', '_')}.svg"
