@@ -1,12 +1,13 @@
-"""Mamba learns selective copying, which a state space without selection cannot.
+"""Mamba learns selective copying; a state space without selection does worse.
 
     python examples/mamba.py
     python examples/mamba.py --length 32 --letters 6
 
 A few letters stand somewhere among blanks, and are to be said again, in order, at the end. How many
 blanks lie between two letters is different each time. A state space whose Δ, B and C are the same
-for all tokens can count steps, but not letters: it takes in blanks and letters alike. In Mamba they
-come from the token itself, so that it can let blanks pass and keep its state.
+for all tokens counts steps, not letters: its state takes in blanks and letters alike, and only the
+convolution and the gates tell them apart. In Mamba they come from the token itself, so that it can
+let blanks pass and keep its state.
 
 The result is the share of letters that Mamba says right, on new sequences.
 """
