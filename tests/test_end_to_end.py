@@ -146,13 +146,13 @@ def learn_to_add(seed: int) -> float:
     """The share of held-out pairs whose sum is right."""
     tt.manual_seed(seed)
     data = TensorDataset(*additions())
-    train, validation, held_out = random_split(data, [7_500, 500, 2_000])
+    train, validation, held_out = random_split(data, [8_000, 500, 1_500])
     config = nn.GPTConfig(vocab_size=12, block_size=9, n_layer=2, n_head=4, n_embd=64)
     gpt = nn.GPT(config)
     loader = DataLoader(train, batch_size=100, shuffle=True)
-    for _ in range(4):  # rounds with a schedule each; one is mostly enough
+    for _ in range(4):  # rounds, each with a schedule of its own; one is mostly enough
         fit(Adder(gpt), 4e-3, 700, loader, clip_grad_norm=1.0)
-        if share_right(gpt, validation) == 1:
+        if share_right(gpt, validation) >= 0.995:
             break
     return share_right(gpt, held_out)
 
