@@ -36,7 +36,7 @@ SHOWN = {  # the example, and which of its pictures is in the gallery
     "self_attention": "largest_weight.svg",
     "transformer_translate": "cross_attention.svg",
     "gpt_char": "curve.svg",
-    "bert_mlm": "curve.svg",
+    "bert_mlm": "loss.svg",
     "sampling": "ways.svg",
     "mixture_of_experts": "regions.svg",
     "switch_transformer": "experts.svg",
