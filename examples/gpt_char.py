@@ -56,8 +56,8 @@ class Settings(Example):
     letters: int = 200  # of each sample
     prompt: str = "The "
     resume: bool = False
-    steps: int = 1000
-    target: float = 2.2
+    steps: int = 600
+    target: float = 2.1
 
 
 def with_preset(settings: Settings) -> Settings:
