@@ -33,7 +33,7 @@ SIZE = 16
 class Settings(Example):
     measure = "error_over_linear"
     lower_is_better = True
-    quick_run = {"steps": 200, "samples": 1000, "target": 0.9}
+    quick_run = {"steps": 600, "samples": 2000, "target": 0.9}
 
     code: int = 3  # numbers for a picture
     width: int = 128

@@ -31,7 +31,7 @@ SPREAD = 0.05  # of each spot, where the ring has radius 1
 @dataclass
 class Settings(Example):
     measure = "modes"
-    quick_run = {"steps": 500, "lr": 0.003, "target": 2}
+    quick_run = {"steps": 800, "lr": 0.003, "target": 2}
 
     modes: int = 8
     noise: int = 8  # numbers that G starts from
