@@ -41,7 +41,7 @@ class Settings(Example):
     batch: int = 32
     lr: float = 0.005
     steps: int = 300
-    target: float = 0.9
+    target: float = 0.8
 
 
 def sequences(count: int, settings: Settings) -> tuple[tt.Tensor, tt.Tensor]:
