@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 .PHONY: demo test test-fast lint bench pictures clean
 
 demo: $(VENV)/.viz
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python examples/transformer_translate.py --out out/demo  # its products are small
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python examples/transformer_translate.py --out out/demo
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist worksteal
