@@ -22,6 +22,7 @@ lint: $(VENV)/.dev
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/tracing.py
 
 pictures: $(VENV)/.viz
 	$(BIN)/python docs/pictures.py

@@ -48,7 +48,7 @@ CASES: dict[str, str] = {
 class Contender:
     """A process that does steps when it is asked to, and is stopped otherwise."""
 
-    def __init__(self, case: str, name: str):
+    def __init__(self, case: str, name: str, environment: dict[str, str] | None = None):
         self.case, self.name = case, name
         self.seconds: list[float] = []
         script = Path(__file__).with_name("contender.py")
@@ -57,7 +57,7 @@ class Contender:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={**os.environ, **CONTENDERS[name][1]},
+            env={**os.environ, **CONTENDERS[name][1], **(environment or {})},
         )
 
     def ask(self, request: str) -> Any:

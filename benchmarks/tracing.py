@@ -1,0 +1,109 @@
+"""What being able to draw costs training that draws nothing: this engine, and one without tracing.
+
+    python benchmarks/tracing.py        a table; exit code 1 if the cost stands out of the noise
+
+The other engine is a copy of these sources without the lines that tracing needs: the source line,
+the module path and the test for a recording in every forward, the steps of the walk that can be
+watched. Both take turns at steps of the GPT, in processes of their own; a second process of the
+first engine shows how far two equal ones come apart by chance.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import shutil
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+from run import Contender
+
+ROOT = Path(__file__).resolve().parent.parent
+FLOOR = 0.02  # differences below this are noise on any machine
+PLAIN, AGAIN, WITHOUT = "tinytensor", "the same once more", "without tracing"
+
+# File: [(lines as they are, lines without tracing)]
+TRACING: dict[str, list[tuple[str, str]]] = {
+    "tinytensor/autograd/op.py": [
+        ("            node.scope = mode.scope\n", ""),
+        ("            node._code, node._instruction = call_site(sys._getframe(1))\n", ""),
+        ("        self.scope = state.mode.scope\n", ""),
+        ("        self._code, self._instruction = call_site(sys._getframe(1))\n", ""),
+        ("        self.scope = parent.scope\n", ""),
+        ("        self._code, self._instruction = parent._code, parent._instruction\n", ""),
+        ("        if mode.watched:\n            anomaly.look_at(node, args, (tensor,))\n", ""),
+        ("    if state.mode.watched:\n        anomaly.look_at(node, args, tensors)\n", ""),
+    ],
+    "tinytensor/autograd/walk.py": [
+        ("        contributions: Any = [] if trace else None\n", ""),
+        (
+            "            if trace:\n"
+            "                contributions.append(Contribution(edge, value, before, grads[edge]))\n"
+            "        if trace:\n"
+            "            yield Step(node, g, contributions)\n",
+            "",
+        ),
+    ],
+    "nn/module.py": [
+        ("        mode.module, mode.scope = self, self._path_below(caller, scope)\n", ""),
+    ],
+}
+
+
+def copy_without_tracing(folder: Path) -> None:
+    """The packages, each line of TRACING gone; one that is not found is an error."""
+    for package in ("tinytensor", "nn"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(ROOT / package, folder / package, ignore=ignored)
+    for name, changes in TRACING.items():
+        path = folder / name
+        text = path.read_text()
+        for lines, instead in changes:
+            if text.count(lines) != 1:
+                raise SystemExit(f"{name}: expected these lines once, change TRACING:\n{lines}")
+            text = text.replace(lines, instead)
+        path.write_text(text)
+
+
+def measure(case: str, kernels: str, seconds: float) -> dict[str, float]:
+    """{engine: median seconds of a step}."""
+    contenders: dict[str, Contender] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        copy_without_tracing(Path(folder))
+        try:
+            for name in (PLAIN, AGAIN, WITHOUT):
+                path = {"PYTHONPATH": folder if name == WITHOUT else str(ROOT)}
+                contenders[name] = Contender(case, kernels, path)
+                contenders[name].warm_up()
+            order = list(contenders.values())
+            for _ in range(max(3, round(seconds / 0.3))):
+                random.shuffle(order)  # nobody always comes after the same one
+                for contender in order:
+                    contender.take_turn()
+        finally:
+            for contender in contenders.values():
+                contender.end()
+    return {name: statistics.median(c.seconds) for name, c in contenders.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--case", default="gpt", help="a case of benchmarks/run.py")
+    parser.add_argument("--seconds", type=float, default=20.0, help="per engine")
+    parser.add_argument("--kernels", default="tinytensor", help="contender of benchmarks/run.py")
+    options = parser.parse_args()
+    found = measure(options.case, options.kernels, options.seconds)
+    base = found[WITHOUT]
+    for name, seconds in found.items():
+        print(f"{name:24}{1e3 * seconds:9.3f} ms{seconds / base:9.3f}")
+    noise = abs(found[AGAIN] / found[PLAIN] - 1)
+    cost = (found[PLAIN] + found[AGAIN]) / 2 / base - 1
+    print(f"cost of tracing, unused: {cost:+.1%}; two equal engines differ by {noise:.1%}")
+    if cost > max(noise, FLOOR):
+        sys.exit("tracing costs more than the noise")
+
+
+if __name__ == "__main__":
+    main()
