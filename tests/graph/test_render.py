@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -67,15 +68,19 @@ def test_unknown_suffixes(tmp_path: Path, name: str) -> None:
 
 
 def test_folders_that_cannot_be_written_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(FileNotFoundError, match="render: cannot write .*in a folder that exists"):
+    with pytest.raises(FileNotFoundError, match="graph: cannot write .*nowhere.graph.dot"):
         graph.render(small_loss(), tmp_path / "nowhere" / "graph.dot")
 
     def refuse(*args: Any) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "write_bytes", refuse)
-    with pytest.raises(PermissionError, match=r"render: cannot write .* \(Permission denied\)"):
-        graph.render(small_loss(), tmp_path / "graph.dot")
+    path = tmp_path / "graph.dot"
+    path.write_text("what was there")
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(PermissionError, match=r"graph: cannot write .* \(Permission denied\)"):
+        graph.render(small_loss(), path)
+    assert path.read_text() == "what was there"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_formats_of_the_engine() -> None:

@@ -150,14 +150,19 @@ def write_page(path: str | os.PathLike, html: str) -> Path:
 
 def write_text(path: str | os.PathLike, text: str) -> Path:
     """Write a text file whole, or leave what was there; errors name the file."""
+    # A lone surrogate, say of a broken file name in a label, becomes a question mark.
+    return write_bytes(path, text.encode("utf-8", errors="replace"))
+
+
+def write_bytes(path: str | os.PathLike, content: bytes) -> Path:
+    """Write a file whole, or leave what was there; errors name the file."""
     path = Path(path)
     try:
-        # A lone surrogate, say of a broken file name in a label, becomes a question mark.
-        write_whole(path, text.encode("utf-8", errors="replace"))
+        write_whole(path, content)
     except OSError as error:
         message = f"graph: cannot write {path} ({os.strerror(error.errno or 0)})"
         raise type(error)(error.errno, message) from None
     return path
 
 
-__all__ = ["Page", "asset", "frame", "page", "to_json", "write_page", "write_text"]
+__all__ = ["Page", "asset", "frame", "page", "to_json", "write_bytes", "write_page", "write_text"]

@@ -8,6 +8,7 @@ from typing import Any
 
 from .dot import dot_source
 from .engine import GraphvizMissing, run_dot
+from .html import write_bytes
 
 DRAWN = (".svg", ".png", ".pdf")
 WRITTEN = (".dot", ".gv")
@@ -33,7 +34,7 @@ def render(source: Any, path: str | os.PathLike[str], **options: Any) -> Path:
         raise ValueError(f"render: got the suffix {suffix!r} ({path.name}), expected {known}")
     text = dot_source(source, **options)
     if suffix in WRITTEN:
-        _write(path, text.encode())
+        write_bytes(path, text.encode())
         return path
     try:
         # Finer pixels than Graphviz's own 96 to the inch.
@@ -41,17 +42,7 @@ def render(source: Any, path: str | os.PathLike[str], **options: Any) -> Path:
         drawn = run_dot(fine if suffix == ".png" else text, suffix[1:])
     except GraphvizMissing as missing:
         instead = path.with_suffix(".dot")
-        _write(instead, text.encode())
+        write_bytes(instead, text.encode())
         raise GraphvizMissing(f"{missing}; the graph is in {instead} as text") from None
-    _write(path, drawn)
+    write_bytes(path, drawn)
     return path
-
-
-def _write(path: Path, content: bytes) -> None:
-    try:
-        path.write_bytes(content)
-    except OSError as error:
-        raise type(error)(
-            f"render: cannot write {path} ({error.strerror or error}); "
-            "give a path in a folder that exists and may be written to"
-        ) from None

@@ -50,7 +50,7 @@ const Panel = (() => {
         {},
         "The walk starts at ",
         nodeLink(loss),
-        ", whose gradient with respect to itself is 1. " +
+        ", whose gradient is given: for a loss it is dL/dL = 1. " +
           "Each step takes the newest node whose gradient is complete, runs its rule, and adds what the " +
           "rule gives to the gradients of its inputs. Step on with ▶ or →.",
       ),
@@ -255,7 +255,7 @@ const Panel = (() => {
     const from = walk.arrivals[node.id].map((p) => walk.steps[p - 1].node);
     const origin =
       node.id === Graph.loss
-        ? ["The loss itself: dL/dL = 1."]
+        ? ["Where the walk starts: it is given, dL/dL = 1 for a loss."]
         : from.length === 1
           ? ["From ", nodeLink(Graph.nodes[from[0]]), "."]
           : [`The sum of ${from.length} contributions, from`, ...links(from), "."];
