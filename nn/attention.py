@@ -66,10 +66,6 @@ def attention_pooling(X: Tensor, A: Tensor) -> Tensor:
     return X @ A
 
 
-class NonDynamicallyQuantizableLinear(Linear):
-    """A Linear under the name that PyTorch prints for the last layer of MultiheadAttention."""
-
-
 class MultiheadAttention(Module):
     """concat(head₁, …, headₕ)·Woᵀ,  headᵢ = softmax(Qᵢ·Kᵢᵀ/√d)·Vᵢ,  d = embed_dim / num_heads
 
@@ -128,9 +124,7 @@ class MultiheadAttention(Module):
             self.v_proj_weight = parameter(embed_dim, self.vdim)
             self.register_parameter("in_proj_weight", None)
         self.register_parameter("in_proj_bias", parameter(3 * embed_dim) if bias else None)
-        self.out_proj = NonDynamicallyQuantizableLinear(
-            embed_dim, embed_dim, bias=bias, device=device, dtype=dtype
-        )
+        self.out_proj = Linear(embed_dim, embed_dim, bias=bias, device=device, dtype=dtype)
         self.bias_k = parameter(1, 1, embed_dim) if add_bias_kv else None
         self.bias_v = parameter(1, 1, embed_dim) if add_bias_kv else None
         self._reset_parameters()
