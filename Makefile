@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-fast lint bench pictures clean
+.PHONY: demo test test-fast lint bench pictures docs clean
 
 demo: $(VENV)/.viz
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python examples/transformer_translate.py --out out/demo
@@ -26,6 +26,10 @@ bench: $(VENV)/.bench
 
 pictures: $(VENV)/.viz
 	$(BIN)/python docs/pictures.py
+
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+	@echo "the site is in out/site: open out/site/index.html"
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis out
@@ -56,4 +60,8 @@ $(VENV)/.bench: $(VENV)/.fast
 
 $(VENV)/.dev: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.viz
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	touch $@

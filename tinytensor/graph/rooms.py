@@ -148,8 +148,10 @@ def _part_calls(graph: Graph, root: Room) -> None:
     for room in rooms:
         module = graph.modules.get(room.path)
         calls, rest = divmod(module.calls, runs[room.path]) if module else (1, 0)
+        if room.parent is None or calls < 2 or rest:
+            continue  # fewer calls than runs: parts of it were called by themselves
         size, uneven = divmod(len(room.items), calls)
-        if room.parent is None or calls < 2 or rest or uneven or not size:
+        if uneven or not size:
             continue
         kinds = [x.path if isinstance(x, Room) else graph.nodes[x].op for x in room.items]
         if kinds != kinds[:size] * calls:

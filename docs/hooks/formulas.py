@@ -1,0 +1,36 @@
+"""Formulas of the pages as MathML, written when the site is built: no script, font or network.
+
+`pymdownx.arithmatex` finds $inline$ and $$display$$ formulas and leaves them between \\( \\) and
+\\[ \\]; what is here turns those into MathML, which browsers draw by themselves.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+FORMULA = re.compile(r'<(span|div) class="arithmatex">\s*\\([(\[])(.*?)\\[)\]]\s*</\1>', re.DOTALL)
+
+
+def mathml(latex: str, display: bool) -> str:
+    """One formula."""
+    from latex2mathml.converter import convert
+
+    return convert(latex.strip(), display="block" if display else "inline")
+
+
+def with_mathml(content: str) -> str:
+    """The HTML of a page, its formulas drawn."""
+
+    def draw(found: re.Match) -> str:
+        tag, bracket, latex = found.groups()
+        drawn = mathml(html.unescape(latex), display=bracket == "[")
+        return f'<{tag} class="formula">{drawn}</{tag}>'
+
+    return FORMULA.sub(draw, content)
+
+
+def on_page_content(content: str, **_: Any) -> str:
+    """MkDocs calls this with each page, after Markdown."""
+    return with_mathml(content)
