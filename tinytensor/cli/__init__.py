@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from textwrap import dedent
 from typing import Any
 
-COMMANDS = ("demo", "graph", "attention", "report")
+COMMANDS = ("demo", "graph", "attention", "report", "worksheet")
 
 EXAMPLES = """\
 examples:
@@ -27,6 +27,7 @@ examples:
   tinytensor graph train.py -o page.html       step through the backward pass of `loss`
   tinytensor attention train.py                every attention head, with its gradients
   tinytensor report out/run/log.jsonl          curves and heat maps of a training
+  tinytensor worksheet attention-backward      compute it by hand, and have it checked
 
 `tinytensor COMMAND --help` has more of them.
 """

@@ -14,6 +14,7 @@ engine    Graphviz                          render    a picture in a file
 explore   the step-through page             attention every head, with its gradients
 report    curves of a training              depth     plain against residual networks
 html      pages in one file                 palette   colours
+worksheet sheets to be computed by hand
 """
 
 from .attention import AttentionPage, attention
@@ -29,6 +30,7 @@ from .render import render
 from .report import training_report
 from .trace import trace
 from .values import Value, value_of
+from .worksheet import Worksheet, worksheet, worksheets
 
 __all__ = [
     "AttentionPage",
@@ -42,6 +44,7 @@ __all__ = [
     "Recording",
     "Step",
     "Value",
+    "Worksheet",
     "attention",
     "attention_svg",
     "attention_text",
@@ -56,4 +59,6 @@ __all__ = [
     "trace",
     "training_report",
     "value_of",
+    "worksheet",
+    "worksheets",
 ]

@@ -224,6 +224,6 @@ const TT = (() => {
 
   return Object.freeze({
     data, element, svg, number, isDark, theme, onTheme, setTheme, ramp, colour, curveColour, css,
-    announce, point, save, tabs,
+    announce, point, save, tabs, remember, remembered,
   });
 })();

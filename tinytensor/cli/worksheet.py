@@ -1,0 +1,68 @@
+"""Write a worksheet: forward and backward to be computed by hand, on numbers that stay clean.
+
+sheet.html is a page in which answers are typed in and checked at once; printed, its boxes are
+empty. sheet-key.html has all answers. .json and .xlsx hold the same, the latter as a spreadsheet
+that checks itself. The same seed gives the same sheet.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from .script import add_open, check_output
+
+HELP = "write a worksheet to be computed by hand"
+EXAMPLES = """\
+  tinytensor worksheet backprop                       writes worksheet.html, worksheet-key.html
+  tinytensor worksheet attention-backward --e3 --seed 7 -o sheet.html --open
+  tinytensor worksheet layers --size large -o sheet.xlsx
+  tinytensor worksheet matmul --students 30           one seed for each of them
+  tinytensor worksheet matmul --students "Ada, Grace, Emmy"
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("kind", metavar="KIND", help="what it is about; `list` names all kinds")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
+    parser.add_argument(
+        "--size", default="small", metavar="SIZE", help="small (default), medium or large"
+    )
+    parser.add_argument("--e3", action="store_true", help="take e to be 3, for clean softmax")
+    parser.add_argument(
+        "-o", "--output", default="worksheet.html", metavar="FILE",
+        help="default: worksheet.html; .json and .xlsx are known too",
+    )  # fmt: skip
+    parser.add_argument(
+        "--students", metavar="N|NAMES",
+        help="one sheet for each: how many, or names with commas between them",
+    )  # fmt: skip
+    add_open(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    from ..graph.worksheet import KINDS, SUFFIXES, worksheet, worksheets
+
+    if options.kind == "list":
+        for kind in KINDS.values():
+            print(f"{kind.name:20}{kind.title}")
+        return 0
+    check_output(options.output, SUFFIXES)
+    chosen = {"size": options.size, "seed": options.seed, "e_is_3": options.e3}
+    if options.students is None:
+        made = [worksheet(options.kind, options.output, **chosen)]
+    else:
+        made = worksheets(options.kind, options.output, _students(options.students), **chosen)
+    for sheet in made:
+        print(f"{sheet.path}: {sheet.summary()}; answers: {sheet.key_path}")
+    if options.open:
+        import webbrowser
+
+        webbrowser.open(Path(str(made[0].path)).resolve().as_uri())
+    return 0
+
+
+def _students(text: str) -> int | list[str]:
+    if text.strip().lstrip("+-").isdigit():
+        return int(text)
+    return [name.strip() for name in text.split(",")]
