@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 pytest.importorskip("numba")
-pytest.importorskip("scipy")
 
 from tinytensor.kernels import memory, pool
 

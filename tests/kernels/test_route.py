@@ -86,7 +86,7 @@ def test_a_wrong_environment_is_refused() -> None:
     assert "TINYTENSOR_KERNELS is 'quux', expected one of auto, numba, numpy" in done.stderr
 
 
-@pytest.mark.parametrize("package", ["numba", "scipy", "threadpoolctl"])
+@pytest.mark.parametrize("package", ["numba", "threadpoolctl"])
 def test_without_one_of_the_packages_numpy_runs(package: str) -> None:
     code = f"""
 import sys
@@ -169,14 +169,15 @@ def step():
 def test_the_threads_of_other_libraries_are_as_they_were() -> None:
     code = f"""
 {A_STEP}
-import numba, threadpoolctl, scipy.linalg
+import numba, threadpoolctl
 def state():
     pools = [(p["filepath"], p["num_threads"]) for p in threadpoolctl.threadpool_info()]
-    return sorted(p for p in pools if "blas" in p[0].lower()), numba.get_num_threads()
-before = state()
+    return dict(p for p in pools if "blas" in p[0].lower()), numba.get_num_threads()
+before, threads = state()
 tt.set_num_threads(1)
 step()
-print(state() == before)
+after, same_threads = state()  # where there is SciPy, Numba has loaded its BLAS meanwhile
+print(before.items() <= after.items() and threads == same_threads)
 """
     done = python(code)
     assert done.stdout.strip() == "True", done.stdout + done.stderr

@@ -20,7 +20,7 @@ from .compile import parallel_for, part
 from .memory import empty
 from .vector_math import exp, f32
 
-QUERIES, KEYS = 64, 128  # the size of a tile of scores: 32 KB
+QUERIES, KEYS = 64, 256  # the size of a tile of scores: 64 KB
 
 _matrices = types.Array(types.float32, 4, "A", readonly=True)  # (N, H, length, width)
 _result = types.Array(types.float32, 4, "A")

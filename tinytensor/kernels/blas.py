@@ -2,37 +2,45 @@
 
 from __future__ import annotations
 
-import numpy as np
+import llvmlite.binding
 from numba import prange, types
-from numba.np.linalg import _BLAS
 
 from .compile import parallel, part
+from .find_blas import find_blas
 
-# Numba's `np.dot` takes whole arrays only. This is the function behind it, which takes a part of a
-# matrix as well (its rows lie `lda` numbers apart) and can add to what is there.
-_gemm = _BLAS.numba_xxgemm(types.float32)
-_SINGLE, _PLAIN, _TRANSPOSED = ord("s"), ord("n"), ord("t")
+# Compiled code, also what is kept on disk, finds the product by this name.
+blas = find_blas()
+if blas is not None:
+    llvmlite.binding.add_symbol("tinytensor_sgemm", blas.product)
+# Sizes are 32 or 64 bits wide, as the library was built; it finds the lower half of a wider one in
+# the same register or place on the stack.
+_SIZE, _MATRIX, _FLAG = types.int64, types.voidptr, types.int32
+_sgemm = types.ExternalFunction(
+    "tinytensor_sgemm",
+    types.void(
+        _FLAG, _FLAG, _FLAG, _SIZE, _SIZE, _SIZE,
+        types.float32, _MATRIX, _SIZE, _MATRIX, _SIZE, types.float32, _MATRIX, _SIZE,
+    ),
+)  # fmt: skip
+_BY_ROWS, _PLAIN, _TRANSPOSED = 101, 111, 112
 
 
 @part
 def gemm(a, a_transposed, b, b_transposed, c, alpha, beta):
     """c ← alpha·a·b + beta·c, of aᵀ or bᵀ where so said; c (M, N), rows contiguous in all three."""
-    inner = a.shape[0] if a_transposed else a.shape[1]
-    factors = np.array([alpha, beta], dtype=np.float32)
-    # BLAS goes by columns, so what it sees is cᵀ = bᵀ·aᵀ.
-    _gemm(
-        _SINGLE,
-        _TRANSPOSED if b_transposed else _PLAIN,
+    _sgemm(
+        _BY_ROWS,
         _TRANSPOSED if a_transposed else _PLAIN,
-        c.shape[1],
+        _TRANSPOSED if b_transposed else _PLAIN,
         c.shape[0],
-        inner,
-        factors.ctypes,
-        b.ctypes,
-        max(b.strides[0] // 4, b.shape[1]),  # NumPy gives a single row any stride
+        c.shape[1],
+        a.shape[0] if a_transposed else a.shape[1],
+        alpha,
         a.ctypes,
-        max(a.strides[0] // 4, a.shape[1]),
-        factors[1:].ctypes,
+        max(a.strides[0] // 4, a.shape[1]),  # NumPy gives a single row any stride
+        b.ctypes,
+        max(b.strides[0] // 4, b.shape[1]),
+        beta,
         c.ctypes,
         max(c.strides[0] // 4, c.shape[1]),
     )

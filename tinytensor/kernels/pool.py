@@ -13,30 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
-import scipy.linalg.cython_blas  # noqa: F401  loads the BLAS that kernels call, to be found below
-import threadpoolctl
 
+from .find_blas import find_blas
 from .threads import Threads
-
-
-def _blas_of_scipy() -> tuple[Callable[[], int], Callable[[int], Any]]:
-    """(get, set) of the number of threads of the BLAS that kernels call.
-
-    Those of OpenBLAS itself, under the names that it is built with, as threadpoolctl's listen to
-    one thread of the process only; threadpoolctl's for other libraries.
-    """
-    found = threadpoolctl.ThreadpoolController().select(user_api="blas").lib_controllers
-    own = [library for library in found if "scipy.libs" in library.filepath]
-    library = (own or found)[0]  # SciPy's may be NumPy's too
-    for before in ("", "scipy_"):
-        for after in ("", "64_", "_64"):
-            get, set = (
-                getattr(library.dynlib, f"{before}openblas_{do}_num_threads{after}", None)
-                for do in ("get", "set")
-            )
-            if get is not None and set is not None:
-                return get, set
-    return library.get_num_threads, library.set_num_threads
 
 
 class _Pool:
@@ -45,7 +24,9 @@ class _Pool:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.running = 0
-        self.get, self.set = _blas_of_scipy()
+        blas = find_blas()
+        assert blas is not None  # or no kernel would run
+        self.get, self.set = blas.get_threads, blas.set_threads
         self.before = 1
 
     def enter(self) -> None:

@@ -41,7 +41,7 @@ def set_kernels(name: str) -> None:
         raise ValueError(f"set_kernels: got {name!r}, expected one of {', '.join(CHOICES)}")
     if name == "numba" and not _installed():
         raise ImportError(
-            "set_kernels: Numba, SciPy and threadpoolctl are needed for 'numba'; "
+            "set_kernels: Numba, threadpoolctl and a NumPy with BLAS are needed for 'numba'; "
             "run `pip install tinytensor[fast]`"
         )
     choice.name, choice.on = name, None
@@ -60,8 +60,10 @@ def kernels_on() -> bool:
 
 
 def _installed() -> bool:
-    packages = "numba", "scipy", "threadpoolctl"
-    return all(importlib.util.find_spec(name) is not None for name in packages)
+    packages = "numba", "threadpoolctl"
+    if any(importlib.util.find_spec(name) is None for name in packages):
+        return False
+    return importlib.import_module("tinytensor.kernels.find_blas").find_blas() is not None
 
 
 def _from_environment() -> None:
