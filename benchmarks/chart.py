@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 # Okabe and Ito's colours, which are told apart with any kind of colour vision
-COLOURS = ("#d55e00", "#0072b2", "#56b4e9", "#009e73", "#999999", "#cc79a7")
+COLOURS = ("#d55e00", "#0072b2", "#56b4e9", "#e69f00", "#009e73", "#999999", "#cc79a7")
 STYLE = """
 text { font: 13px system-ui, sans-serif; fill: #1a1a1a; }
 .title { font-weight: 600; }

@@ -25,12 +25,14 @@ CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os
 CONTENDERS: dict[str, tuple[str, dict[str, str]]] = {
     "PyTorch": ("torch", {}),
     "tinytensor": ("numba", {"TINYTENSOR_KERNELS": "numba"}),
-    "tinytensor, NumPy only": ("tinytensor", {"TINYTENSOR_KERNELS": "numpy"}),
+    "tinytensor NumPy only": ("tinytensor", {"TINYTENSOR_KERNELS": "numpy"}),
+    "NumPy only + keep_memory": ("tinytensor", {"TINYTENSOR_KERNELS": "numpy"}),
     "NumPy by hand": ("numpy", {}),
     "autograd": ("autograd", {}),
     "MyGrad": ("mygrad", {}),
 }
-FRAMEWORKS = ("PyTorch", "tinytensor", "tinytensor, NumPy only")
+FRAMEWORKS = ("PyTorch", "tinytensor", "tinytensor NumPy only")
+WITHOUT_LAYERS = ("NumPy by hand", "autograd", "MyGrad")
 
 
 def is_there(contender: str) -> bool:
@@ -47,12 +49,14 @@ def library(contender: str) -> Any:
         return torch
     import tinytensor
 
+    if contender == "NumPy only + keep_memory":
+        tinytensor.keep_memory()
     return tinytensor
 
 
 def step_for(case: str, contender: str) -> Callable[[], Any]:
     """A function of no arguments that does the work of a case once."""
-    if contender not in FRAMEWORKS:
+    if contender in WITHOUT_LAYERS:
         return _gpt_step_without_layers(case, contender)
     lib = library(contender)
     import gpt

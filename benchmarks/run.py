@@ -131,10 +131,10 @@ def add_ratios(row: dict[str, dict[str, Any]]) -> None:
 
 def print_case(case: str, row: dict[str, dict[str, Any]]) -> None:
     print(f"\n{CASES[case]}")
-    print(f"  {'':24}{'median':>12}{'quartiles':>18}{'ratio':>8}{'step':>10}{'process':>10}")
+    print(f"  {'':26}{'median':>12}{'quartiles':>18}{'ratio':>8}{'step':>10}{'process':>10}")
     for name, found in row.items():
         low, high = found["quartiles_ms"]
-        text = f"  {name:24}{found['median_ms']:9.2f} ms{low:9.2f} – {high:6.2f}"
+        text = f"  {name:26}{found['median_ms']:9.2f} ms{low:9.2f} – {high:6.2f}"
         text += f"{found['ratio']:8.2f}"
         if found["memory_bytes"]:
             peaks = found["memory_bytes"]["step"], found["memory_bytes"]["process"]
@@ -145,7 +145,7 @@ def print_case(case: str, row: dict[str, dict[str, Any]]) -> None:
 
 
 def versions() -> dict[str, str]:
-    packages = ("torch", "numpy", "numba", "scipy", "autograd", "mygrad")
+    packages = ("torch", "numpy", "numba", "autograd", "mygrad")
     found = {"python": platform.python_version(), "system": platform.platform()}
     for package in packages:
         try:

@@ -84,7 +84,7 @@ def test_run_writes_json_and_a_chart(
     run = bench("run")
     monkeypatch.setattr(run, "RESULTS", tmp_path)
     monkeypatch.setattr(run, "TURN", 0.001)
-    names = ["tinytensor, NumPy only"]
+    names = ["tinytensor NumPy only"]
     row = run.measure("MLP", names, seconds=0.003)
     run.add_ratios(row)
     run.write_results({"MLP": row}, 0.003)
