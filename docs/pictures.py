@@ -4,9 +4,17 @@ mlp.svg            a small network learns XOR: every number of one step
 attention.svg      one attention head over three tokens, with numbers to check by hand
 encoder.svg        a block of a transformer's encoder
 transformer.svg    a whole transformer, two blocks on either side
+attention-*        the pictures of attention.md, by the code on that page
 """
 
+import contextlib
+import io
+import os
+import re
+import shutil
+import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -73,7 +81,7 @@ def transformer() -> Tensor:
     return loss
 
 
-LAYERS = ("LayerNorm", "Linear", "NonDynamicallyQuantizableLinear")  # closed in the encoder
+LAYERS = ("LayerNorm", "Linear")  # closed in the encoder
 PICTURES: dict[str, tuple[Callable[[], Tensor], dict]] = {
     "mlp": (mlp, {}),
     "attention": (attention, {"show": ["shapes", "values", "grads", "formulas"]}),
@@ -82,15 +90,62 @@ PICTURES: dict[str, tuple[Callable[[], Tensor], dict]] = {
 }
 
 
+# ------------------------------------------------------------------------------------------
+# The page on attention
+# ------------------------------------------------------------------------------------------
+
+DOCS = Path(__file__).resolve().parent
+SOFTMAX_STEP = 4  # of attention-steps.html: the one that is photographed
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
+
+
+def run_page(page: Path, folder: Path) -> None:
+    """Run the code of a page in the folder, where it writes its pictures."""
+    text, namespace, here = page.read_text("utf-8"), {"__name__": page.stem}, Path.cwd()
+    os.chdir(folder)
+    try:
+        for block in re.finditer(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+            above = "\n" * text.count("\n", 0, block.start(1))  # lines keep their numbers
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec(compile(above + block[1], page.name, "exec"), namespace)
+    finally:
+        os.chdir(here)
+
+
+def photograph(address: str, picture: Path, width: int = 1280, height: int = 800) -> None:
+    """A picture of a page as a browser shows it, if there is one."""
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        print(f"{picture}  left as it is: none of {', '.join(BROWSERS)} is installed")
+        return
+    with tempfile.TemporaryDirectory() as profile:
+        options = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+                   "--no-first-run", "--disable-background-networking",
+                   "--disable-component-update", "--disable-sync",
+                   f"--user-data-dir={profile}", f"--window-size={width},{height}",
+                   "--virtual-time-budget=2000", f"--screenshot={picture}"]  # fmt: skip
+        subprocess.run([browser, *options, address], check=True, capture_output=True)
+
+
+def report(path: Path) -> None:
+    print(f"{path}  {path.stat().st_size / 1000:.0f} kB")
+
+
 def main(folder: Path) -> None:
     """Draw all of them."""
+    folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     for name, (make_loss, options) in PICTURES.items():
         tt.manual_seed(3)
         with graph.record():
             loss = make_loss()
         path = graph.render(loss, folder / f"{name}.svg", **options)
-        print(f"{path}  {path.stat().st_size / 1000:.0f} kB")
+        report(path)
+    run_page(DOCS / "attention.md", folder)
+    steps = (folder / "attention-steps.html").as_uri()
+    photograph(f"{steps}#walk=backward&step={SOFTMAX_STEP}", folder / "attention-steps.png")
+    for path in sorted(folder.glob("attention-*")):
+        report(path)
 
 
 if __name__ == "__main__":
