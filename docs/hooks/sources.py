@@ -103,3 +103,9 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     uri = page.file.src_uri
     shows_code = uri.startswith(f"{SOURCE}/") and not repository_path(uri).endswith(".md")
     return markdown if shows_code else rewrite(markdown, uri)
+
+
+def on_page_content(content: str, page: Any, **_: Any) -> str:
+    """The lines of a file are anchors; MkDocs, which checks links, does not see those in code."""
+    page.present_anchor_ids |= set(re.findall(r'id="(__codelineno-0-\d+)"', content))
+    return content
