@@ -16,6 +16,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from harness import Example, run
+from help_text import help_text
 
 import nn
 import nn.functional as F
@@ -28,7 +29,7 @@ from tinytensor.utils.tokenizers import CharTokenizer
 PRESETS = {
     "small": {},
     "cpu": {"layers": 4, "heads": 4, "width": 128, "context": 64, "batch": 12, "lr": 1e-3,
-            "steps": 2000},
+            "steps": 2000, "target": 1.9},
 }  # fmt: skip
 WAYS = (
     {"temperature": 0.0},
@@ -72,10 +73,7 @@ def with_preset(settings: Settings) -> Settings:
 def read_text(settings: Settings) -> str:
     """The text to learn from; ends the run with one line if it cannot be used."""
     if not settings.text:
-        from pydoc_data.topics import topics
-
-        pages = (topics[name] for name in sorted(topics))
-        return "\n".join(" ".join(line.split()) for page in pages for line in page.splitlines())
+        return help_text()
     try:
         text = Path(settings.text).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
