@@ -55,10 +55,7 @@ def _even(sheet: Sheet, width: int, columns: int) -> tuple[list[list[float]], li
     product of a query and a key is even, and stays whole when it is divided by √4.
     """
     count = 1 if width == 1 else width // 2
-    drawn = [
-        [[float(sheet.draw.choice((-1, 0, 0, 1))) for _ in range(columns)] for _ in range(count)]
-        for _ in range(2)
-    ]
+    drawn = [sheet.signs(count, columns, of=(-1, 0, 0, 1)) for _ in range(2)]
     if width == 1:
         return drawn[0], drawn[1]
     signs = [sheet.draw.choice((-1.0, 1.0)) for _ in range(count)]

@@ -112,10 +112,11 @@ def moe(sheet: Sheet, size: str) -> Backward:
     total: Grid | None = None
     for number in range(experts):
         mark = "₁₂₃"[number]
-        sheet.section(f"Expert {number + 1}", "Only the tokens that it was chosen for count.")
+        text = f"Row {number + 1} of C, c{mark}, says which tokens it is for."
+        sheet.section(f"Expert {number + 1}", text)
         table = sheet.layer(f"W{mark}", out, width)
         E = sheet.step(f"E{mark}", PRODUCT, X.with_ones(), left=table, role="value")
-        chosen = sheet.step(f"Y{mark}", TIMES, E, left=C.row(number))
+        chosen = sheet.step(f"Y{mark}", TIMES, E, left=C.row(f"c{mark}", number))
         if total is None:
             total = chosen
         else:

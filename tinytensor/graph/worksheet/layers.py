@@ -28,7 +28,7 @@ def matmul(sheet: Sheet, size: str) -> Backward:
     sheet.step("dL/dB", PRODUCT, G, left=A.T, gradient_of=B)
 
 
-@kind("layers", "One node (small), two layers (medium), seven layers (large)")
+@kind("layers", "From one node to seven layers")
 def layers(sheet: Sheet, size: str) -> Backward:
     widths = {"small": (3, 1), "medium": (3, 4, 2), "large": (3, 4, 3, 4, 2, 3, 3, 2)}[size]
     samples = {"small": 1, "medium": 3, "large": 2}[size]
@@ -140,7 +140,7 @@ def dropout(sheet: Sheet, size: str) -> Backward:
     inner, hidden, out = {"small": (2, 3, 1), "medium": (2, 4, 2), "large": (3, 5, 2)}[size]
     samples = 1 if size == "small" else 2
     X = sheet.given("X", sheet.whole(inner, samples, 1, 4))
-    numbers = [[sheet.draw.randint(1, 98) / 100] for _ in range(hidden)]
+    numbers = [[sheet.draw.choice((*range(2, 50), *range(51, 99))) / 100] for _ in range(hidden)]
     sheet.section("Which nodes stay", "p = 0.5: a node stays if its random number u is above p.")
     u = sheet.given("u", numbers)
     m = sheet.step("m", keep(0.5), u, role="value")

@@ -26,7 +26,7 @@ from ...dtype import float64
 from ...ops import cat
 from ...tensor import Tensor
 from .numbers import is_clean, is_readable, tolerance
-from .rules import Rule
+from .rules import Relu, Rule
 
 ROLES = ("input", "weight", "value", "gradient")
 MOST_ZEROS = 0.35  # of all answers: more would teach nothing
@@ -42,6 +42,7 @@ class Cell:
 
     value: float
     given: bool = False
+    is_one: bool = False  # of the row of ones
     number: int = 0  # of the blank, from 1 on
     mistakes: list[tuple[float, str]] = field(default_factory=list)
 
@@ -99,10 +100,8 @@ class Grid:
         """The columns before `end`."""
         return Grid(name, self.tensor[:, :end], [row[:end] for row in self.cells], self.role)
 
-    def row(self, i: int) -> Grid:
-        return Grid(
-            f"row {i + 1} of {self.name}", self.tensor[i : i + 1], [self.cells[i]], self.role
-        )
+    def row(self, name: str, i: int) -> Grid:
+        return Grid(name, self.tensor[i : i + 1], [self.cells[i]], self.role)
 
     def same_as(self, other: Grid | None) -> bool:
         """Whether the same cells stand in the same places."""
@@ -110,7 +109,7 @@ class Grid:
 
 
 def _one() -> Cell:
-    return Cell(1.0, given=True)
+    return Cell(1.0, given=True, is_one=True)
 
 
 @dataclass(eq=False)
@@ -124,7 +123,8 @@ class Step:
 
     @property
     def formula(self) -> str:
-        return f"{self.result.name} = {self.rule.text(self._left, self.top.name)}"
+        text = self.rule.text(self._left, self.top.name)
+        return text if text == self.result.name else f"{self.result.name} = {text}"
 
     @property
     def beside(self) -> str:
@@ -227,12 +227,15 @@ class Sheet:
         """Whole numbers, low … high."""
         return [[self.draw.randint(low, high) for _ in range(columns)] for _ in range(rows)]
 
-    def signs(self, rows: int, columns: int) -> list[list[float]]:
-        """Weights: −1, 0 or 1, with something in every row."""
+    def signs(
+        self, rows: int, columns: int, of: Sequence[int] = (-1, 0, 1, 1)
+    ) -> list[list[float]]:
+        """Weights, −1, 0 or 1: something in every row, and not the same everywhere."""
         while True:
-            drawn = [[self.draw.choice((-1, 0, 1, 1)) for _ in range(columns)] for _ in range(rows)]
-            if all(any(row) for row in drawn):
-                return [list(map(float, row)) for row in drawn]
+            drawn = [[float(self.draw.choice(of)) for _ in range(columns)] for _ in range(rows)]
+            varied = rows * columns == 1 or len({value for row in drawn for value in row}) > 1
+            if varied and all(map(any, drawn)):
+                return drawn
 
     def layer(self, name: str, rows: int, columns: int) -> Grid:
         """[W | b]: weights, and as the last column biases from −2 to 2."""
@@ -256,10 +259,16 @@ class Sheet:
         return is_readable(value) if self.base == math.e else is_clean(value)
 
     def untidiness(self) -> int:
-        """How many answers are not clean, and how many too many are 0."""
+        """How many answers are not clean, or teach nothing."""
         values = [cell.value for cell in self.blanks]
         untidy = sum(not self._is_tidy(value) for value in values)
-        return untidy + max(0, values.count(0.0) - int(MOST_ZEROS * len(values)))
+        too_many = max(0, values.count(0.0) - int(MOST_ZEROS * len(values)))
+        return untidy + too_many + self._lacks_strikes()
+
+    def _lacks_strikes(self) -> bool:
+        """Whether ReLU has many numbers and strikes out none."""
+        tops = [step.top.values for step in self.steps if isinstance(step.rule, Relu)]
+        return sum(top.size for top in tops) > 3 and all((top > 0).all() for top in tops)
 
     def finish(self) -> None:
         """Number the blanks and work out what mistakes would give."""
@@ -280,7 +289,7 @@ def _note(result: Grid, wrong: np.ndarray, hint: str) -> None:
         for cell, value in zip(cells, values):
             known = [cell.value, *(other for other, _ in cell.mistakes)]
             if math.isfinite(value) and all(abs(value - x) > 2 * tolerance(x) for x in known):
-                cell.mistakes.append((value, hint))
+                cell.mistakes.append((value + 0.0, hint))  # 0 for −0
 
 
 __all__ = ["ROLES", "Cell", "Grid", "Section", "Sheet", "Step", "Unusable"]

@@ -38,7 +38,7 @@ def rnn(sheet: Sheet, size: str) -> Backward:
         sheet.section(f"Back through time {number}", "Each time adds its share to dL/d[A | B].")
         z = sums[number - 1]
         dz = sheet.step(f"dL/dz{t}", MASK, dh, left=z, gradient_of=z)
-        share = sheet.step(f"share {number}", PRODUCT, tops[number - 1].T, left=dz)
+        share = sheet.step(f"share {number}", PRODUCT, tops[number - 1].T, left=dz, role="gradient")
         if total is not None:
             last = number == 1
             name = "dL/d[A | B]" if last else f"shares {number} … {times}"

@@ -11,9 +11,10 @@ from html import escape
 from typing import Any
 
 from ..html import page
-from .model import Cell, Grid, Section, Sheet, Step
+from .layout import Row, rows
+from .model import Cell, Grid, Section, Sheet
 from .numbers import written
-from .rules import Product, Relu
+from .rules import Relu
 
 STYLES = ["worksheet.css"]
 SCRIPTS = ["worksheet-check.js", "worksheet.js"]
@@ -77,7 +78,6 @@ class _Room:
     def __init__(self, numbered: tuple[int, Section], key: bool):
         self.first, self.section = numbered
         self.key = key
-        self.shown: list[Grid] = []  # what stands in the stack, from the top
         self.struck = {
             id(cell)
             for step in self.section.steps
@@ -89,54 +89,41 @@ class _Room:
 
     def html(self) -> str:
         text = f"<p>{escape(self.section.text)}</p>" if self.section.text else ""
-        rows = "".join(
-            self._step(number, step) for number, step in enumerate(self.section.steps, self.first)
-        )
+        paper = "".join(map(self._row, rows(self.section)))
         title = escape(self.section.title)
-        return f'<section><h2>{title}</h2>{text}<div class="paper">{rows}</div></section>'
+        return f'<section><h2>{title}</h2>{text}<div class="paper">{paper}</div></section>'
 
-    def _step(self, number: int, step: Step) -> str:
-        top = self._top(step)
-        self.shown.append(step.result)
-        left = "" if step.left is None else self._table(step.left, home=False)
+    def _row(self, row: Row) -> str:
+        step = row.step
+        if step is None:
+            kind = " ones" if row.only_ones else ""
+            return (
+                f"<div></div><div></div><div class='stack{kind}'>{self._table(row.stack)}</div>"
+                f"<div class='equation name'>{escape(row.stack.name)}</div>"
+            )
+        left = "" if step.left is None else self._table(step.left)
+        number = self.first + self.section.steps.index(step)
         return (
-            f"{top}<div class='beside'>{escape(step.beside)}</div><div class='left'>{left}</div>"
+            f"<div class='beside'>{escape(step.beside)}</div><div class='left'>{left}</div>"
             f"<div class='stack'>{self._table(step.result, home=True)}</div>"
             f"<div class='equation'><span class='count'>{number}</span> {escape(step.formula)}"
             f"<p class='hint' data-step='{number - 1}' hidden></p></div>"
         )
 
-    def _top(self, step: Step) -> str:
-        """The matrix on top, or only its row of ones, unless it is there already."""
-        top, last = step.top, self.shown[-1] if self.shown else None
-        if top.same_as(last):
-            return ""
-        if not isinstance(step.rule, Product) and any(top.same_as(g) for g in self.shown[-2:]):
-            return ""  # a row of sums may stand between
-        if top.ones is not None and top.ones.same_as(last):
-            table = self._table(Grid("", top.tensor, top.cells[-1:], top.role), home=False)
-            return self._on_top(f"<div class='stack ones'>{table}</div>", "")
-        self.shown.append(top)
-        kind = "stack with-ones" if top.ones is not None else "stack"
-        return self._on_top(f"<div class='{kind}'>{self._table(top, home=False)}</div>", top.name)
-
-    def _on_top(self, stack: str, name: str) -> str:
-        return f"<div></div><div></div>{stack}<div class='equation name'>{escape(name)}</div>"
-
-    def _table(self, grid: Grid, home: bool) -> str:
-        rows = "".join(
+    def _table(self, grid: Grid, home: bool = False) -> str:
+        lines = "".join(
             f"<tr>{''.join(self._cell(cell, home and label) for cell, label in row)}</tr>"
             for row in _labelled(grid)
         )
         bias = " bias" if grid.has_bias else ""
         label = f' aria-label="{escape(grid.name)}"' if grid.name else ""
-        return f'<table class="grid {grid.role}{bias}"{label}>{rows}</table>'
+        return f'<table class="grid {grid.role}{bias}"{label}>{lines}</table>'
 
     def _cell(self, cell: Cell, home: str | bool) -> str:
         """home: the label of a blank, where it is to be filled in."""
         text = written(cell.value)
         if cell.given:
-            return f"<td>{text}</td>"
+            return f"<td class='one'>{text}</td>" if cell.is_one else f"<td>{text}</td>"
         if self.key:
             mark = " struck" if id(cell) in self.struck else ""
             return f"<td class='{'answer' if home else 'echo'}{mark}'>{text}</td>"

@@ -37,8 +37,8 @@ class Rule:
         return left
 
     def how(self, left: str, top: str) -> str:
-        """The way to one cell; {row} and {column} are its place."""
-        return f"This is {self.text(left, top)} at row {{row}}, column {{column}}."
+        """The way to one cell, for those whose mistake is not known; {row}, {column}: its place."""
+        return f"Work out {self.text(left, top)} there."
 
     def formula(self, i: int, j: int, left: Places, top: Places) -> str:
         """The cell (i, j) for a spreadsheet, from the places of the others."""
@@ -126,9 +126,10 @@ class Relu(Each):
         super().__init__("ReLU", lambda top: top.relu(), "MAX(0,{})", self._slips)
 
     def _slips(self, top: Array) -> Sequence[Mistake]:
+        turned = np.where(top < 0, -top, np.nan)
         return (
             ("ReLU is forgotten: strike out what is negative and write 0.", top),
-            ("ReLU does not change the sign: what is negative becomes 0.", -np.minimum(top, 0)),
+            ("ReLU does not change the sign: what is negative becomes 0.", turned),
             ("What is positive stays as it is.", np.zeros_like(top)),
         )
 
