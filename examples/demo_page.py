@@ -1,4 +1,4 @@
-"""The pages of the demo: index.html leads to report, attention and a backward pass."""
+"""The pages of the demo: index.html leads to report, attention, a backward pass, a worksheet."""
 
 from __future__ import annotations
 
@@ -74,6 +74,7 @@ def write_pages(
         picture = (folder / "curve.svg").read_text("utf-8")
         cards.append(_card("The training", text, "report.html", picture))
     cards.append(_backward(model, inputs, target, loss, folder))
+    cards.append(_worksheet(folder))
     body = f'{STYLE}<main><div class="cards">{"".join(cards)}</div></main>'
     write_page(folder / "index.html", page("A transformer translates dates", body))
 
@@ -145,6 +146,18 @@ def _backward(
         "gradient of its output back to queries, keys, values and weights, and see the numbers."
     )
     return _card(title, text, "backward.html", wide=True)
+
+
+def _worksheet(folder: Path) -> str:
+    """The same backward pass on numbers that a hand can work with."""
+    sheet = graph.worksheet("attention-backward", folder / "worksheet.html", e_is_3=True)
+    assert sheet.key_path is not None
+    text = (
+        "Forward and backward through one small attention head, to be filled in: each number is "
+        "checked as you type, and a wrong one is told what it likely comes from. "
+        f'<a href="{sheet.key_path.name}">All answers</a>'
+    )
+    return _card("Now by hand", text, "worksheet.html", wide=True)
 
 
 __all__ = ["Translation", "write_pages"]

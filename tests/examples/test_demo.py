@@ -80,8 +80,8 @@ def test_the_pages(tmp_path: Path) -> None:
     done = run_demo(tmp_path, "--quick", "--", "--steps", "10", "--batch", "8")
     assert done.returncode == 0, done.stderr[-2000:]
     index = (tmp_path / "out" / "demo" / "index.html").read_text("utf-8")
-    links = set(re.findall(r'href="([\w.]+)"', index))
-    assert links >= {"report.html", "attention.html"}
+    links = set(re.findall(r'href="([\w.-]+)"', index))
+    assert links >= {"report.html", "attention.html", "worksheet.html", "worksheet-key.html"}
     assert ("backward.html" in links) == is_there()
     assert all((tmp_path / "out" / "demo" / link).is_file() for link in links)
     written = done.stdout.splitlines()[1].split("  ")[0]

@@ -1,9 +1,9 @@
 """Train a transformer that translates dates, and write pages that show how.
 
 "the 3rd of March, 1998" becomes "1998-03-03". Training takes about a minute on two cores. Then
-out/demo/index.html leads to the report of the training, to the attention of a sentence, and to
-one backward pass through attention, step by step. What comes after ` -- ` goes to the script,
-examples/transformer_translate.py; ` -- --help` lists its settings.
+out/demo/index.html leads to the report of the training, to the attention of a sentence, to one
+backward pass through attention, step by step, and to a worksheet of it. What comes after ` -- `
+goes to the script, examples/transformer_translate.py; ` -- --help` lists its settings.
 """
 
 from __future__ import annotations
