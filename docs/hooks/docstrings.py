@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 ROW = re.compile(r"^(\S+(?: \S+)*?) {2,}(\S.*)$")  # name      what it is
+TERM = re.compile(r"^[\w*][\w*, ]*: ")  # name: what it is
 SPECIAL = re.compile(r"([\\*_\[\]$#|{}~])")
 
 
@@ -23,7 +24,7 @@ def as_markdown(text: str) -> str:
 
 
 def _block(block: str) -> str:
-    """A paragraph: code if it is indented, a table if it has columns, else text."""
+    """A paragraph: code if it is indented, a table if it has columns, a list of names, or text."""
     lines = block.splitlines()
     if all(line.startswith("    ") for line in lines):
         code = "\n".join(line[4:] for line in lines)
@@ -32,7 +33,14 @@ def _block(block: str) -> str:
     if rows:
         cells = [f"| `{name}` | {prose(what)} |" for name, what in rows]
         return "\n".join(["| | |", "|---|---|", *cells])
+    if sum(bool(TERM.match(line)) for line in lines) > 1 and TERM.match(lines[0]):
+        return "\n".join(_item(line) for line in lines)
     return prose("\n".join(line.strip() for line in lines))
+
+
+def _item(line: str) -> str:
+    """A line of a list of names; one that goes on with the line above stays its text."""
+    return f"- {prose(line)}" if TERM.match(line) else f"  {prose(line.strip())}"
 
 
 def _rows(lines: list[str]) -> list[tuple[str, str]]:

@@ -17,7 +17,11 @@ def mathml(latex: str, display: bool) -> str:
     """One formula."""
     from latex2mathml.converter import convert
 
-    return convert(latex.strip(), display="block" if display else "inline")
+    known = latex.strip().replace("{aligned}", "{split}")  # its name for the same
+    drawn = convert(known, display="block" if display else "inline")
+    if "<mi>&</mi>" in drawn:
+        raise ValueError(f"formula: got {latex.strip()!r}, expected & only in split or a matrix")
+    return drawn
 
 
 def with_mathml(content: str) -> str:

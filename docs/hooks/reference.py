@@ -1,183 +1,21 @@
 """The API reference, written from signatures and docstrings when the site is built.
 
-Each page is a table's row below: a namespace whose `__all__` is public, and the modules of it that
-the page shows. A public name that is on no page fails the build, as does a module that is gone.
+reference_pages.py says what is where; a module that is gone fails the build.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import re
 import sys
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from docstrings import as_markdown, prose
+from reference_pages import NN, OPS, PAGES, REST, Page
 from symbols import ROOT, symbols
-
-
-class Page(NamedTuple):
-    """title; what it is about; namespace: [its modules, in the order of the page]"""
-
-    title: str
-    about: str
-    sections: dict[str, list[str]]
-
-
-OPS, NN = "tinytensor.ops", "nn"
-PAGES = {
-    "tensor": Page(
-        "Tensor",
-        "What a tensor is, and what it can do besides the ops.",
-        {"tinytensor.tensor": ["tinytensor.tensor"]},
-    ),
-    "create": Page(
-        "Making tensors",
-        "Tensors of given numbers, of patterns, and of random numbers.",
-        {f"tinytensor.{name}": [f"tinytensor.{name}"] for name in ("create", "ranges", "random")},
-    ),
-    "elementwise": Page(
-        "Ops: one element at a time",
-        "Arithmetic, functions, comparisons, activations.",
-        {
-            OPS: [
-                "arithmetic", "power", "pointwise", "trigonometry", "erf", "rounding", "clamp",
-                "compare", "bitwise", "activation", "rectifier",
-            ]
-        },
-    ),
-    "reductions": Page(
-        "Ops: over a dimension",
-        "Sums, norms, extremes, sorting, softmax.",
-        {OPS: ["reduce", "variance", "minmax", "statistics", "scan", "sort", "softmax"]},
-    ),
-    "products": Page(
-        "Ops: products",
-        "Matrix products, einsum, distances, and `tinytensor.linalg`.",
-        {
-            OPS: ["linalg", "linear", "einsum", "distance", "solve"],
-            "tinytensor.linalg": ["tinytensor.linalg"],
-        },
-    ),
-    "shape": Page(
-        "Ops: shape",
-        "The same elements in another order or form.",
-        {
-            OPS: [
-                "shape", "broadcast", "part", "join", "rearrange", "matrix", "pad", "convert",
-            ]
-        },
-    ),
-    "indexing": Page(
-        "Ops: picked elements",
-        "Reading and writing by index, by mask, by table.",
-        {OPS: ["index", "gather", "scatter", "masked", "embedding", "count"]},
-    ),
-    "layers": Page(
-        "Ops: layers",
-        "Attention, norms, dropout, recurrence, convolution, pooling.",
-        {
-            OPS: [
-                "attention", "layer_norm", "batch_norm", "dropout", "recurrent",
-                "recurrent_sequence", "selective_scan", "convolution", "conv_transpose", "pooling",
-                "adaptive_pooling", "columns", "resample",
-            ]
-        },
-    ),
-    "losses": Page(
-        "Ops: losses",
-        "What is minimised.",
-        {OPS: ["loss", "cross_entropy", "distribution_loss", "margin_loss"]},
-    ),
-    "autograd": Page(
-        "Autograd",
-        "Gradients, modes, custom functions, transforms of functions, checks.",
-        {
-            "tinytensor.autograd": [],
-            "tinytensor.autograd.functional": ["tinytensor.autograd.functional"],
-            "tinytensor.func": [],
-        },
-    ),
-    "nn-modules": Page(
-        "nn: modules",
-        "What a module is, and modules that hold others.",
-        {NN: ["module", "parameter", "parameter_container", "container", "summary", "parallel"]},
-    ),
-    "nn-layers": Page(
-        "nn: layers",
-        "Linear layers, convolutions, norms, activations and their kin.",
-        {
-            NN: [
-                "linear", "convolution", "norm", "dropout", "activation", "pooling", "padding",
-                "resample",
-            ]
-        },
-    ),
-    "nn-transformers": Page(
-        "nn: transformers",
-        "Attention, positions, transformers, and generation with them.",
-        {
-            NN: [
-                "attention", "attention_masks", "attention_capture", "position",
-                "transformer_layers", "transformer", "seq2seq", "gpt", "bert", "generate",
-                "sampling", "beam_search", "decoding", "decode_step", "kv_cache",
-            ]
-        },
-    ),
-    "nn-systems": Page(
-        "nn: recurrent nets and other systems",
-        "RNN, LSTM, GRU; residual nets, experts, Mamba, diffusion, graphs.",
-        {
-            NN: [
-                "recurrent_base", "recurrent", "seq2seq_rnn", "residual", "experts", "mamba",
-                "diffusion", "graph_conv",
-            ]
-        },
-    ),
-    "nn-losses": Page(
-        "nn: losses", "The losses as modules.", {NN: ["loss", "pair_loss"]}
-    ),
-    "nn-tools": Page(
-        "nn: init and utils",
-        "First values of parameters; clipping, parametrisations, packed sequences.",
-        {"nn.init": [], "nn.utils": []},
-    ),
-    "optim": Page(
-        "Optimisers",
-        "`tinytensor.optim` and `tinytensor.optim.lr_scheduler`.",
-        {"tinytensor.optim": [], "tinytensor.optim.lr_scheduler": []},
-    ),
-    "data": Page(
-        "Data, files, tokenizers",
-        "Loading data, saving tensors, text to tokens, checkpointing.",
-        {
-            "tinytensor.utils.data": [],
-            "tinytensor.utils.tokenizers": ["tinytensor.utils.tokenizers"],
-            "tinytensor.utils.checkpoint": ["tinytensor.utils.checkpoint"],
-            "tinytensor.serialize": ["tinytensor.serialize"],
-        },
-    ),
-    "train": Page(
-        "Trainer", "The training loop.", {"tinytensor.train": []}
-    ),
-    "graph": Page(
-        "Graphs", "Pictures and pages.", {"tinytensor.graph": []}
-    ),
-    "distributions": Page(
-        "Distributions", "Random variables with densities.", {"tinytensor.distributions": []}
-    ),
-    "speed": Page(
-        "Kernels, threads, profiles",
-        "What decides how fast ops run.",
-        {
-            "tinytensor.kernels": [],
-            "tinytensor.allocator": ["tinytensor.allocator"],
-            "tinytensor.profile": ["tinytensor.profile"],
-        },
-    ),
-}  # fmt: skip
-
 
 # ------------------------------------------------------------------------------------------
 # What is public
@@ -202,6 +40,7 @@ def home(value: Any) -> str:
     return getattr(inspect.unwrap(value), "__module__", "") or ""
 
 
+@functools.cache
 def members(namespace_name: str) -> dict[str, dict[str, Any]]:
     """{module: {name: function or class}}, other names left out, synonyms joined by commas."""
     namespace = importlib.import_module(namespace_name)
@@ -222,26 +61,26 @@ def shown(page: Page) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """(namespace, module, {name: value}) for each section of a page."""
     for namespace, modules in page.sections.items():
         found = members(namespace)
-        for module in modules or found:
-            full = module if module.startswith(namespace) else f"{namespace}.{module}"
-            if full in found:
-                yield namespace, full, found[full]
-            elif modules and full not in sys.modules:
-                raise LookupError(f"reference: {full} is on a page but is no module; mend PAGES")
+        for module in _modules_of(namespace, modules, list(found)):
+            if module in found:
+                yield namespace, module, found[module]
+            elif module not in sys.modules:
+                raise LookupError(f"reference: {module} is on a page but is no module; mend PAGES")
 
 
-def left_out() -> list[str]:
-    """Public names of ops and nn whose module is on no page."""
-    there: dict[str, set[str]] = {}
-    for page in PAGES.values():
-        for namespace, module, _ in shown(page):
-            there.setdefault(namespace, set()).add(module)
-    return [
-        f"{module}: {', '.join(names)}"
-        for namespace in (OPS, NN)
-        for module, names in members(namespace).items()
-        if module not in there[namespace]
-    ]
+def _modules_of(namespace: str, listed: list[str], there: list[str]) -> list[str]:
+    """Full names of the modules of a section; REST stands for those that are on no page."""
+    if not listed:
+        return there
+    full = [name if name.startswith(namespace) else f"{namespace}.{name}" for name in listed]
+    if listed[-1] != REST:
+        return full
+    elsewhere = {
+        f"{namespace}.{name}"
+        for page in PAGES.values()
+        for name in page.sections.get(namespace, [])
+    }
+    return full[:-1] + [name for name in there if name not in elsewhere]
 
 
 # ------------------------------------------------------------------------------------------
@@ -341,8 +180,30 @@ def section(namespace: str, module: str, found: dict[str, Any]) -> str:
     return "\n\n".join([f"## {prose(title)}", link, as_markdown(about), *entries])
 
 
+def op_methods() -> str:
+    """The methods of Tensor that are ops, with links to these."""
+    from tinytensor.methods import Methods
+
+    pages = {
+        name: key
+        for key, page in PAGES.items()
+        if OPS in page.sections
+        for _, _, found in shown(page)
+        for name in found
+    }
+    links = [
+        f"[{prose(name)}]({pages[name]}.md#{name})"
+        for name, value in sorted(vars(Methods).items())
+        if name in pages and inspect.isfunction(value)
+    ]
+    text = "A method does what the function of its name does. `x.exp_()` writes into `x`."
+    return f"## Methods that are ops\n\n{text}\n\n{' · '.join(links)}"
+
+
 def page_text(page: Page) -> str:
     sections = [section(*part) for part in shown(page)]
+    if page is PAGES["tensor"]:
+        sections.append(op_methods())
     return "\n\n".join([f"# {page.title}", page.about, *sections]) + "\n"
 
 
@@ -362,9 +223,6 @@ def on_files(files: Any, config: Any) -> Any:
     """MkDocs calls this with all files."""
     from mkdocs.structure.files import File
 
-    missing = left_out()
-    if missing:
-        raise LookupError(f"reference: on no page: {'; '.join(missing)}; add to PAGES")
     texts = {"index": index_text(), **{key: page_text(page) for key, page in PAGES.items()}}
     for key, text in texts.items():
         files.append(File.generated(config, f"reference/{key}.md", content=text))

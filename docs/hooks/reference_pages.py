@@ -1,0 +1,172 @@
+"""Which modules are on which page of the API reference.
+
+A row names a namespace whose `__all__` is public, and the modules of it that the page shows, in
+their order; an empty list means all of them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Page(NamedTuple):
+    """title; what it is about; namespace: [its modules, in the order of the page]"""
+
+    title: str
+    about: str
+    sections: dict[str, list[str]]
+
+
+OPS, NN = "tinytensor.ops", "nn"
+REST = "…"  # the modules that are on no other page
+PAGES = {
+    "tensor": Page(
+        "Tensor",
+        "What a tensor is, and what it can do besides the ops.",
+        {"tinytensor.tensor": ["tinytensor.tensor"]},
+    ),
+    "create": Page(
+        "Making tensors",
+        "Tensors of given numbers, of patterns, and of random numbers.",
+        {f"tinytensor.{name}": [f"tinytensor.{name}"] for name in ("create", "ranges", "random")},
+    ),
+    "elementwise": Page(
+        "Ops: one element at a time",
+        "Arithmetic, functions, comparisons, activations.",
+        {
+            OPS: [
+                "arithmetic", "power", "pointwise", "trigonometry", "erf", "rounding", "clamp",
+                "compare", "bitwise", "activation", "rectifier",
+            ]
+        },
+    ),
+    "reductions": Page(
+        "Ops: over a dimension",
+        "Sums, norms, extremes, sorting, softmax.",
+        {OPS: ["reduce", "variance", "minmax", "statistics", "scan", "sort", "softmax"]},
+    ),
+    "products": Page(
+        "Ops: products",
+        "Matrix products, einsum, distances, and `tinytensor.linalg`.",
+        {
+            OPS: ["linalg", "linear", "einsum", "distance", "solve"],
+            "tinytensor.linalg": ["tinytensor.linalg"],
+        },
+    ),
+    "shape": Page(
+        "Ops: shape",
+        "The same elements in another order or form.",
+        {
+            OPS: [
+                "shape", "broadcast", "part", "join", "rearrange", "matrix", "pad", "convert",
+            ]
+        },
+    ),
+    "indexing": Page(
+        "Ops: picked elements",
+        "Reading and writing by index, by mask, by table.",
+        {OPS: ["index", "gather", "scatter", "masked", "embedding", "count"]},
+    ),
+    "layers": Page(
+        "Ops: layers",
+        "Attention, norms, dropout, recurrence, convolution, pooling.",
+        {
+            OPS: [
+                "attention", "layer_norm", "batch_norm", "dropout", "recurrent",
+                "recurrent_sequence", "selective_scan", "convolution", "conv_transpose", "pooling",
+                "adaptive_pooling", "columns", "resample", REST,
+            ]
+        },
+    ),
+    "losses": Page(
+        "Ops: losses",
+        "What is minimised.",
+        {OPS: ["loss", "cross_entropy", "distribution_loss", "margin_loss"]},
+    ),
+    "autograd": Page(
+        "Autograd",
+        "Gradients, modes, custom functions, transforms of functions, checks.",
+        {
+            "tinytensor.autograd": [],
+            "tinytensor.autograd.functional": ["tinytensor.autograd.functional"],
+            "tinytensor.func": [],
+        },
+    ),
+    "nn-modules": Page(
+        "nn: modules",
+        "What a module is, and modules that hold others.",
+        {NN: ["module", "parameter", "parameter_container", "container", "summary", "parallel"]},
+    ),
+    "nn-layers": Page(
+        "nn: layers",
+        "Linear layers, convolutions, norms, activations and their kin.",
+        {
+            NN: [
+                "linear", "convolution", "norm", "dropout", "activation", "pooling", "padding",
+                "resample",
+            ]
+        },
+    ),
+    "nn-transformers": Page(
+        "nn: transformers",
+        "Attention, positions, transformers, and generation with them.",
+        {
+            NN: [
+                "attention", "attention_masks", "attention_capture", "position",
+                "transformer_layers", "transformer", "seq2seq", "gpt", "bert", "generate",
+                "sampling", "beam_search", "decoding", "decode_step", "kv_cache",
+            ]
+        },
+    ),
+    "nn-systems": Page(
+        "nn: recurrent nets and other systems",
+        "RNN, LSTM, GRU; residual nets, experts, Mamba, diffusion, graphs.",
+        {
+            NN: [
+                "recurrent_base", "recurrent", "seq2seq_rnn", "residual", "experts", "mamba",
+                "diffusion", "graph_conv", REST,
+            ]
+        },
+    ),
+    "nn-losses": Page(
+        "nn: losses", "The losses as modules.", {NN: ["loss", "pair_loss"]}
+    ),
+    "nn-tools": Page(
+        "nn: init and utils",
+        "First values of parameters; clipping, parametrisations, packed sequences.",
+        {"nn.init": [], "nn.utils": []},
+    ),
+    "optim": Page(
+        "Optimisers",
+        "`tinytensor.optim` and `tinytensor.optim.lr_scheduler`.",
+        {"tinytensor.optim": [], "tinytensor.optim.lr_scheduler": []},
+    ),
+    "data": Page(
+        "Data, files, tokenizers",
+        "Loading data, saving tensors, text to tokens, checkpointing.",
+        {
+            "tinytensor.utils.data": [],
+            "tinytensor.utils.tokenizers": ["tinytensor.utils.tokenizers"],
+            "tinytensor.utils.checkpoint": ["tinytensor.utils.checkpoint"],
+            "tinytensor.serialize": ["tinytensor.serialize"],
+        },
+    ),
+    "train": Page(
+        "Trainer", "The training loop.", {"tinytensor.train": []}
+    ),
+    "graph": Page(
+        "Graphs", "Pictures and pages.", {"tinytensor.graph": []}
+    ),
+    "distributions": Page(
+        "Distributions", "Random variables with densities.", {"tinytensor.distributions": []}
+    ),
+    "speed": Page(
+        "Kernels, threads, profiles",
+        "What decides how fast ops run.",
+        {
+            "tinytensor.kernels": [],
+            "tinytensor.allocator": ["tinytensor.allocator"],
+            "tinytensor.profile": ["tinytensor.profile"],
+        },
+    ),
+}  # fmt: skip
