@@ -26,7 +26,8 @@ from tinytensor.train.progress import Progress
 
 @dataclass
 class Settings(Example):
-    quick_run = {"steps": 30, "fine_tuning": 15, "labelled": 64, "target": 0.4}
+    quick_run = {"steps": 300, "fine_tuning": 60, "width": 32, "batch": 32, "lr": 0.005,
+                 "target": 0.75}  # fmt: skip
 
     layers: int = 2
     heads: int = 4

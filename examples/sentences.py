@@ -28,10 +28,10 @@ ID = {word: i for i, word in enumerate(WORDS)}
 LENGTH = 13
 
 
-def choice(items: Iterable[str]) -> str:
-    """One of them, drawn at random."""
+def choice(items: Iterable[str], u: float) -> str:
+    """One of them; u is drawn from 0 to 1."""
     known = list(items)
-    return known[int(tt.randint(len(known), ()))]
+    return known[int(u * len(known))]
 
 
 def sentence(right: bool = True) -> list[str]:
@@ -39,18 +39,20 @@ def sentence(right: bool = True) -> list[str]:
 
     Verb, pronoun and is|are agree with the first noun; in a wrong sentence, one of them does not.
     """
-    singular, others, verb = choice(NOUNS), [choice(NOUNS), choice(NOUNS)], choice(VERBS)
+    u = tt.rand(11).tolist()  # all that is left to chance, in one call
+    singular, *others = (choice(NOUNS, v) for v in u[:3])
+    verb = choice(VERBS, u[3])
     many, pronoun = NOUNS[singular]
-    plural = bool(tt.rand(()) < 0.5)
+    plural = u[4] < 0.5
     forms = [(verb, VERBS[verb]), (pronoun, "they"), ("is", "are")]
     agreeing = [pair[plural] for pair in forms]
     if not right:
-        at = int(tt.randint(3, ()))
+        at = int(3 * u[5])
         agreeing[at] = forms[at][not plural]
-    others = [NOUNS[noun][0] if tt.rand(()) < 0.5 else noun for noun in others]
-    place = [choice(PLACES), "the", others[0]] if tt.rand(()) < 0.5 else []
+    others = [NOUNS[noun][0] if v < 0.5 else noun for noun, v in zip(others, u[6:8])]
+    place = [choice(PLACES, u[8]), "the", others[0]] if u[9] < 0.5 else []
     begin = ["[start]", "the", many if plural else singular, *place, agreeing[0]]
-    return [*begin, "the", others[1], "because", *agreeing[1:], choice(MOODS)]
+    return [*begin, "the", others[1], "because", *agreeing[1:], choice(MOODS, u[10])]
 
 
 def ids_of(sentences: list[list[str]]) -> tt.Tensor:

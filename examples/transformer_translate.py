@@ -32,7 +32,8 @@ ISO_LENGTH = len("<YYYY-MM-DD>")  # with start and end
 @dataclass
 class Settings(Example):
     measure = "exact"
-    quick_run = {"steps": 40, "samples": 1000, "target": 0.0, "validate_every": 20}
+    quick_run = {"steps": 250, "samples": 4000, "width": 32, "layers": 1, "batch": 32,
+                 "lr": 0.01, "validate_every": 125, "target": 0.3}  # fmt: skip
 
     sentence: str = "the 3rd of March, 1998"  # whose attention is shown
     samples: int = 20000  # to learn from

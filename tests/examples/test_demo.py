@@ -77,7 +77,7 @@ def test_an_unknown_word_is_told_at_once(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_the_pages(tmp_path: Path) -> None:
     """index.html leads to pages that are there, and holds what the run has printed."""
-    done = run_demo(tmp_path, "--quick", "--", "--steps", "10", "--batch", "8")
+    done = run_demo(tmp_path, "--quick", "--", "--steps", "10", "--target", "0")
     assert done.returncode == 0, done.stderr[-2000:]
     index = (tmp_path / "out" / "demo" / "index.html").read_text("utf-8")
     links = set(re.findall(r'href="([\w.-]+)"', index))
