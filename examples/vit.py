@@ -93,7 +93,7 @@ def train(model: ViT, data: TensorDataset, test: TensorDataset, settings: Settin
     return trainer
 
 
-def show_attention(model: ViT, pictures: tt.Tensor, settings: Settings) -> None:
+def show_attention(model: ViT, pictures: tt.Tensor, labels: tt.Tensor, settings: Settings) -> None:
     """The pictures (N, 1, SIZE, SIZE), in orange where the class token attends to them."""
     with tt.no_grad(), nn.capture_attention() as maps:
         guesses = model(pictures).argmax(dim=-1)
@@ -105,9 +105,10 @@ def show_attention(model: ViT, pictures: tt.Tensor, settings: Settings) -> None:
     ink = pictures.clamp(0, 1)
     colour = 1 + light * (tt.tensor(ORANGE).reshape(3, 1, 1) - 1)  # white → orange
     tinted = colour * (ink + 0.4 * light * (1 - ink))  # (N, 3, SIZE, SIZE)
-    names = [f"read as {digit}" for digit in guesses.tolist()]
+    pairs = zip(guesses.tolist(), labels.tolist())
+    names = [f"read as {a}" if a == b else f"{a}, but is {b}" for a, b in pairs]
     title = "Where the class token looks: the mean of the heads of the last layer"
-    images(settings.folder / "attention.svg", list(tinted), 5, names, title)
+    images(settings.folder / "attention.svg", list(tinted), 6, names, title)
 
 
 def main(settings: Settings) -> float:
@@ -124,12 +125,11 @@ def main(settings: Settings) -> float:
         if positions:
             if settings.steps:
                 trainer.save_curve(settings.folder / "loss.svg", "Loss of reading digits")
-            labels = test.tensors[1].tolist()
-            shown = test.tensors[0][[labels.index(digit) for digit in range(10)]]
-            show_attention(model.eval(), shown, settings)
+            pictures, labels = test[:18]
+            show_attention(model.eval(), pictures, labels, settings)
             rows = range(1, SIZE // settings.patch + 1)
             tokens = ["class", *(f"row {r}, column {c}" for r in rows for c in rows)]
-            graph.attention(model, shown[:1], settings.folder / "attention.html", tokens=tokens)
+            graph.attention(model, pictures[:1], settings.folder / "attention.html", tokens=tokens)
     bars(settings.folder / "accuracy.svg", reached, "Accuracy on unseen digits", "accuracy")
     return reached["with places"]
 
