@@ -41,29 +41,32 @@ def layer_norm(x, weight, bias, eps, y, centers, variances):
 def layer_norm_gradient(x, weight, eps, centers, variances, g, dx, dw, db):
     """dn = g·w,  dx = s·(dn − mean dn − n·mean(dn·n)),  dw = Σ g·n,  db = Σ g
 
-    dw and db (T, N): each of T threads sums over its own rows.
+    dw and db (T, N): each of T threads sums over its own rows, in memory of its own, as threads
+    that write side by side wait for each other.
     """
     threads, size = dw.shape[0], f32(x.shape[1])
     for i in prange(threads):
         start, stop = share(x.shape[0], threads, i)
-        dw[i] = 0
-        db[i] = 0
+        normal = np.empty(x.shape[1], dtype=np.float32)  # n of one row
+        dw_here, db_here = np.zeros_like(normal), np.zeros_like(normal)
         for row in range(start, stop):
             center, scale = centers[row], f32(1.0) / np.sqrt(variances[row] + eps)
             total = f32(0.0)
             along = f32(0.0)
             for j in range(x.shape[1]):
                 n = (x[row, j] - center) * scale
-                dn = g[row, j] * weight[j]
-                total += dn
-                along += dn * n
-                dw[i, j] += g[row, j] * n
-                db[i, j] += g[row, j]
+                normal[j] = n
+                total += g[row, j] * weight[j]
+                along += g[row, j] * weight[j] * n
             total /= size
             along /= size
             for j in range(x.shape[1]):
-                n = (x[row, j] - center) * scale
-                dx[row, j] = scale * (g[row, j] * weight[j] - total - n * along)
+                dw_here[j] += g[row, j] * normal[j]
+                db_here[j] += g[row, j]
+            for j in range(x.shape[1]):
+                dx[row, j] = scale * (g[row, j] * weight[j] - total - normal[j] * along)
+        dw[i] = dw_here
+        db[i] = db_here
 
 
 @parallel
@@ -86,52 +89,56 @@ def rms_norm_gradient(x, weight, eps, squares, g, dx, dw):
     threads, size = dw.shape[0], f32(x.shape[1])
     for i in prange(threads):
         start, stop = share(x.shape[0], threads, i)
-        dw[i] = 0
+        normal = np.empty(x.shape[1], dtype=np.float32)  # n of one row
+        dw_here = np.zeros_like(normal)
         for row in range(start, stop):
             scale = f32(1.0) / np.sqrt(squares[row] + eps)
             along = f32(0.0)
             for j in range(x.shape[1]):
                 n = x[row, j] * scale
+                normal[j] = n
                 along += g[row, j] * weight[j] * n
-                dw[i, j] += g[row, j] * n
             along /= size
             for j in range(x.shape[1]):
-                dx[row, j] = scale * (g[row, j] * weight[j] - x[row, j] * scale * along)
+                dw_here[j] += g[row, j] * normal[j]
+            for j in range(x.shape[1]):
+                dx[row, j] = scale * (g[row, j] * weight[j] - normal[j] * along)
+        dw[i] = dw_here
 
 
-def _normalizes_rows(x: Any, axes: tuple, *parameters: Any) -> bool:
+def normalizes_rows(x: Any, axes: tuple, *parameters: Any) -> bool:
     """Whether the axes are the last ones, and weight and bias have their shape."""
     last = axes == tuple(range(-len(axes), 0))
     return last and all(p is None or p.shape == x.shape[-len(axes) :] for p in parameters)
 
 
-def _row_length(x: Any, axes: tuple) -> int:
+def row_length(x: Any, axes: tuple) -> int:
     return math.prod(x.shape[-len(axes) :])
 
 
-def _or_ones(weight: Any, size: int) -> Any:
+def or_ones(weight: Any, size: int) -> Any:
     return np.ones(size, dtype=np.float32) if weight is None else flat(weight)
 
 
-def _kept_shape(x: Any, axes: tuple) -> tuple:
+def kept_shape(x: Any, axes: tuple) -> tuple:
     """The shape of means over `axes`, which stay as dimensions of length 1."""
     return x.shape[: -len(axes)] + (1,) * len(axes)
 
 
 def layer_norm_forward(op: Any, x: Any, weight: Any, bias: Any, axes: tuple, eps: float,
                        observe: Any = None) -> Any:  # fmt: skip
-    if observe is not None or not _normalizes_rows(x, axes, weight, bias):
+    if observe is not None or not normalizes_rows(x, axes, weight, bias):
         return NotImplemented
     op.axes, op.eps = axes, eps
-    size = _row_length(x, axes)
+    size = row_length(x, axes)
     rows = as_rows(x.reshape(-1, size))  # (…, *normalized) → (M, N)
     y = empty_like(x)
     centers, variances = np.empty((2, rows.shape[0]), dtype=x.dtype)
     shift = np.zeros(size, dtype=x.dtype) if bias is None else flat(bias)
     layer_norm(
-        rows, _or_ones(weight, size), shift, f32(eps), y.reshape(-1, size), centers, variances
+        rows, or_ones(weight, size), shift, f32(eps), y.reshape(-1, size), centers, variances
     )
-    kept = _kept_shape(x, axes)  # (M) → (…, 1, …)
+    kept = kept_shape(x, axes)  # (M) → (…, 1, …)
     op.remember(average, centers.reshape(kept))
     op.remember(mean_square, variances.reshape(kept))
     return y
@@ -140,13 +147,13 @@ def layer_norm_forward(op: Any, x: Any, weight: Any, bias: Any, axes: tuple, eps
 def layer_norm_backward(op: Any, g: Any) -> Any:
     x, weight = op.saved
     centers, variances = op.kept(average), op.kept(mean_square)
-    if centers is None or not _normalizes_rows(x, op.axes, weight):
+    if centers is None or not normalizes_rows(x, op.axes, weight):
         return NotImplemented
-    size = _row_length(x, op.axes)
+    size = row_length(x, op.axes)
     dx = empty_like(x)
     dw, db = np.empty((2, get_num_threads(), size), dtype=x.dtype)
     layer_norm_gradient(
-        as_rows(x.reshape(-1, size)), _or_ones(weight, size), f32(op.eps), flat(centers),
+        as_rows(x.reshape(-1, size)), or_ones(weight, size), f32(op.eps), flat(centers),
         flat(variances), as_rows(g.reshape(-1, size)), dx.reshape(-1, size), dw, db,
     )  # fmt: skip
     shape = x.shape[-len(op.axes) :]  # (T, N) → (N) → normalized shape
@@ -154,28 +161,28 @@ def layer_norm_backward(op: Any, g: Any) -> Any:
 
 
 def rms_norm_forward(op: Any, x: Any, weight: Any, axes: tuple, eps: float) -> Any:
-    if not _normalizes_rows(x, axes, weight):
+    if not normalizes_rows(x, axes, weight):
         return NotImplemented
     op.axes, op.eps = axes, eps
-    size = _row_length(x, axes)
+    size = row_length(x, axes)
     rows = as_rows(x.reshape(-1, size))  # (…, *normalized) → (M, N)
     y = empty_like(x)
     squares = np.empty(rows.shape[0], dtype=x.dtype)
-    rms_norm(rows, _or_ones(weight, size), f32(eps), y.reshape(-1, size), squares)
-    op.remember(mean_square, squares.reshape(_kept_shape(x, axes)))
+    rms_norm(rows, or_ones(weight, size), f32(eps), y.reshape(-1, size), squares)
+    op.remember(mean_square, squares.reshape(kept_shape(x, axes)))
     return y
 
 
 def rms_norm_backward(op: Any, g: Any) -> Any:
     x, weight = op.saved
     squares = op.kept(mean_square)
-    if squares is None or not _normalizes_rows(x, op.axes, weight):
+    if squares is None or not normalizes_rows(x, op.axes, weight):
         return NotImplemented
-    size = _row_length(x, op.axes)
+    size = row_length(x, op.axes)
     dx = empty_like(x)
     dw = np.empty((get_num_threads(), size), dtype=x.dtype)
     rms_norm_gradient(
-        as_rows(x.reshape(-1, size)), _or_ones(weight, size), f32(op.eps), flat(squares),
+        as_rows(x.reshape(-1, size)), or_ones(weight, size), f32(op.eps), flat(squares),
         as_rows(g.reshape(-1, size)), dx.reshape(-1, size), dw,
     )  # fmt: skip
     return dx, dw.sum(axis=0).reshape(x.shape[-len(op.axes) :])

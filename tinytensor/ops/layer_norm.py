@@ -42,7 +42,7 @@ class LayerNorm(Op):
     mean and var are over `axes`; w and b broadcast. `observe`, if given, is called with the two.
     """
 
-    saves = ("x", "weight")
+    saves: Any = ("x", "weight")
     fresh = True
 
     def forward(self, x: Array, weight: Array | None, bias: Array | None, axes: tuple, eps: float,
@@ -62,6 +62,9 @@ class LayerNorm(Op):
 
     def backward(self, g: Any) -> Any:
         x, weight = self.saved
+        return self.gradients(x, weight, g)
+
+    def gradients(self, x: Any, weight: Any, g: Any) -> Any:
         centered = x - self.recall(average, x, self.axes)
         s = rsqrt(self.recall(mean_square, centered, self.axes) + self.eps)
         n = centered * s
@@ -85,7 +88,7 @@ class RmsNorm(Op):
     dn = g·w,  dx = s·(dn − n·mean(dn·n)),  dw = g·n
     """
 
-    saves = ("x", "weight")
+    saves: Any = ("x", "weight")
     fresh = True
 
     def forward(self, x: Array, weight: Array | None, axes: tuple, eps: float) -> Array:
@@ -97,6 +100,9 @@ class RmsNorm(Op):
 
     def backward(self, g: Any) -> Any:
         x, weight = self.saved
+        return self.gradients(x, weight, g)
+
+    def gradients(self, x: Any, weight: Any, g: Any) -> Any:
         s = rsqrt(self.recall(mean_square, x, self.axes) + self.eps)
         n = x * s
         dn = g if weight is None else g * weight
@@ -123,7 +129,7 @@ def check_parameter(
     require_same_dtype(name, what, parameter, input)
 
 
-def _normalized_axes(name: str, input: Any, normalized_shape: Any) -> tuple[tuple, tuple, str]:
+def normalized_axes(name: str, input: Any, normalized_shape: Any) -> tuple[tuple, tuple, str]:
     """(shape, axes, what they are called) for the last dimensions that are to be normalised."""
     try:
         shape = tuple(int(n) for n in normalized_shape)
@@ -157,7 +163,7 @@ def layer_norm(
     input (…, *normalized_shape); weight and bias, if given, have the shape normalized_shape.
     """
     require_float("layer_norm", input)
-    shape, axes, of = _normalized_axes("layer_norm", input, normalized_shape)
+    shape, axes, of = normalized_axes("layer_norm", input, normalized_shape)
     check_parameter("layer_norm", "weight", weight, shape, of, input)
     check_parameter("layer_norm", "bias", bias, shape, of, input)
     return LayerNorm.apply(input, weight, bias, axes, eps)
@@ -172,7 +178,7 @@ def rms_norm(
     number that makes a difference to 1 in the input's dtype.
     """
     require_float("rms_norm", input)
-    shape, axes, of = _normalized_axes("rms_norm", input, normalized_shape)
+    shape, axes, of = normalized_axes("rms_norm", input, normalized_shape)
     check_parameter("rms_norm", "weight", weight, shape, of, input)
     if eps is None:
         eps = float(np.finfo(unwrap(input).dtype).eps)
