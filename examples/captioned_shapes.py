@@ -32,14 +32,8 @@ def as_numbers(captions: list[str]) -> tt.Tensor:
     return tt.tensor([[WORDS.index(word) for word in text.split()] for text in captions])
 
 
-def draw(description: tuple[str, ...]) -> tt.Tensor:
-    """A picture (3, PIXELS, PIXELS): the shape a little moved, its colour a little changed."""
-    size, colour, shape, place = description
-    axis = (tt.arange(PIXELS) + 0.5) / PIXELS
-    y, x = tt.meshgrid(axis, axis, indexing="ij")
-    shift = 0.08 * (tt.rand(2) - 0.5)
-    x, y = x - PLACES[place] - shift[0], y - 0.5 - 2 * shift[1]
-    half = SIZES[size] * (0.95 + 0.1 * tt.rand(1))
+def ink(shape: str, x: tt.Tensor, y: tt.Tensor, half: tt.Tensor | float) -> tt.Tensor:
+    """How much of each pixel a shape fills, 0 to 1; x and y from its middle, half its size."""
     # how far outside of the shape a pixel is; below zero inside
     outside = {
         "circle": (x.square() + y.square()).sqrt() - half,
@@ -49,9 +43,30 @@ def draw(description: tuple[str, ...]) -> tt.Tensor:
             tt.minimum(x.abs(), y.abs()) - 0.3 * half, tt.maximum(x.abs(), y.abs()) - half
         ),
     }[shape]
-    ink = (0.5 - PIXELS * outside).clamp(0, 1)  # one pixel from full to none
+    return (0.5 - PIXELS * outside).clamp(0, 1)  # one pixel from full to none
+
+
+def draw(description: tuple[str, ...]) -> tt.Tensor:
+    """A picture (3, PIXELS, PIXELS): the shape a little moved, its colour a little changed."""
+    size, colour, shape, place = description
+    axis = (tt.arange(PIXELS) + 0.5) / PIXELS
+    y, x = tt.meshgrid(axis, axis, indexing="ij")
+    shift = 0.08 * (tt.rand(2) - 0.5)
+    x, y = x - PLACES[place] - shift[0], y - 0.5 - 2 * shift[1]
+    half = SIZES[size] * (0.95 + 0.1 * tt.rand(1))
+    drawn = ink(shape, x, y, half)
     paint = tt.tensor(COLOURS[colour]) + 0.05 * tt.randn(3)
-    return paint.reshape(3, 1, 1) * ink + 0.05 * tt.randn(3, PIXELS, PIXELS)  # (3) → (3, 1, 1)
+    return paint.reshape(3, 1, 1) * drawn + 0.05 * tt.randn(3, PIXELS, PIXELS)  # (3) → (3, 1, 1)
 
 
-__all__ = ["DESCRIPTIONS", "WORDS", "as_numbers", "caption", "draw"]
+__all__ = [
+    "COLOURS",
+    "DESCRIPTIONS",
+    "PIXELS",
+    "SHAPES",
+    "WORDS",
+    "as_numbers",
+    "caption",
+    "draw",
+    "ink",
+]
