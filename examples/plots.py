@@ -154,10 +154,12 @@ def images(
     columns: int,
     titles: Sequence[str] | None = None,
     title: str = "",
+    row_names: Sequence[str] = (),
 ) -> None:
     """Pictures side by side, `columns` in a row.
 
     arrays: each (H, W), (1, H, W) or (3, H, W), from 0, black, to 1, white. titles: one below each.
+    row_names: one to the left of each row.
     """
     pictures = [_array(array) for array in arrays]
     longest = max((len(text) for text in titles or []), default=0)
@@ -165,9 +167,14 @@ def images(
     step_x = max(size, longest * LETTER) + gap
     step_y = size + gap + (18 if titles else 0)
     top = TOP if title else gap
-    parts = []
+    begin = gap + (gap + LETTER * max(map(len, row_names)) if row_names else 0)
+    parts = [
+        f'<text x="{begin - gap:.1f}" y="{top + step_y * row + size // 2}" text-anchor="end">'
+        f"{escape(name)}</text>"
+        for row, name in enumerate(row_names)
+    ]
     for number, picture in enumerate(pictures):
-        x, y = gap + step_x * (number % columns), top + step_y * (number // columns)
+        x, y = begin + step_x * (number % columns), top + step_y * (number // columns)
         left = x + (step_x - gap - size) / 2
         data = base64.b64encode(_png(picture)).decode()
         parts.append(
@@ -180,7 +187,7 @@ def images(
                 f"{escape(titles[number])}</text>"
             )
     rows = math.ceil(len(pictures) / columns)
-    width = gap + step_x * min(columns, len(pictures))
+    width = begin + step_x * min(columns, len(pictures))
     _write(path, width, top + step_y * rows, title, parts)
 
 

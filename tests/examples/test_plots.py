@@ -101,6 +101,15 @@ def test_images_keep_their_pixels(shape: tuple[int, ...], tmp_path: Path) -> Non
     assert rows.tolist() == expected.tolist()
 
 
+def test_rows_of_images_have_names(tmp_path: Path) -> None:
+    path = tmp_path / "images.svg"
+    plots.images(path, [np.zeros((2, 2))] * 4, 2, row_names=["one", "the second"])
+    places = {e.text: float(e.attrib["x"]) for e in elements(path, "text")}
+    assert places["one"] == places["the second"] >= plots.LETTER * len("the second")
+    lefts = [float(e.attrib["x"]) for e in elements(path, "image")]
+    assert lefts[0] == lefts[2] > places["one"] and lefts[1] == lefts[3] > lefts[0]
+
+
 def test_images_of_a_wrong_shape(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"plots.images: got shape \(4, 2, 2\), expected \(H, W\)"):
         plots.images(tmp_path / "images.svg", [np.zeros((4, 2, 2))], 1)
