@@ -46,7 +46,13 @@ from .dtype import (
 )
 from .dtype import bool_ as bool
 from .errors import AnomalyError, DeviceError, GradcheckError, GradientError, ShapeError
-from .kernels import get_kernels, get_num_threads, set_kernels, set_num_threads
+from .kernels import (
+    get_kernels,
+    get_num_threads,
+    release_memory,
+    set_kernels,
+    set_num_threads,
+)
 from .ops import *
 from .ops import return_types
 from .ops.boundary import checked
@@ -89,9 +95,10 @@ __all__ = [
     "float", "float16", "float32", "float64", "func", "get_default_dtype", "get_kernels",
     "get_num_threads", "half", "iinfo", "inf", "inference_mode", "int", "int16", "int32", "int64",
     "int8", "is_grad_enabled", "is_inference_mode_enabled", "jit", "keep_memory", "linalg", "load",
-    "long", "nan", "newaxis", "no_grad", "optim", "pi", "promote_types", "result_type",
-    "return_types", "save", "set_default_dtype", "set_grad_enabled", "set_kernels",
-    "set_num_threads", "set_printoptions", "short", "uint8", "utils",
+    "long", "nan", "newaxis", "no_grad", "optim", "pi", "promote_types",
+    "release_memory", "result_type", "return_types", "save", "set_default_dtype",
+    "set_grad_enabled", "set_kernels", "set_num_threads", "set_printoptions", "short", "uint8",
+    "utils",
 ]
 # fmt: on
 __all__ += compat.__all__

@@ -8,7 +8,8 @@ g)`, which take and return what the op's own methods do. Nothing else knows abou
     route.py        the mark, and which version runs
     compile.py      Numba's settings, and the line that tells of a compilation
     pool.py         one thread pool: how many threads, and BLAS held to one inside them
-    blas.py         matrix products inside a kernel
+    find_blas.py    the BLAS that NumPy has loaded
+    blas.py         matrix products inside a kernel, by that BLAS
     memory.py       memory of results, used again
     vector_math.py  exp and its kin, in a form that vectorises
     gpu/            the same for arrays on a GPU, compiled by CuPy
@@ -16,7 +17,15 @@ g)`, which take and return what the op's own methods do. Nothing else knows abou
     TINYTENSOR_KERNELS=numpy, or tinytensor.set_kernels("numpy")    turns them off
 """
 
+from .memory import release_memory
 from .route import accelerated, get_kernels, set_kernels
 from .threads import get_num_threads, set_num_threads
 
-__all__ = ["accelerated", "get_kernels", "get_num_threads", "set_kernels", "set_num_threads"]
+__all__ = [
+    "accelerated",
+    "get_kernels",
+    "get_num_threads",
+    "release_memory",
+    "set_kernels",
+    "set_num_threads",
+]
