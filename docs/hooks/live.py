@@ -26,10 +26,19 @@ def step_page(name: str) -> str:
     return graph.explore(getattr(pictures, name)).html
 
 
+def worksheet() -> str:
+    """A worksheet to fill in."""
+    from tinytensor import graph
+
+    return graph.worksheet("attention-backward", None, seed=7, e_is_3=True).html
+
+
 def on_files(files: Any, config: Any) -> Any:
     """MkDocs calls this with all files."""
     from mkdocs.structure.files import File
 
-    for page, name in PAGES.items():
-        files.append(File.generated(config, f"live/{page}.html", content=step_page(name)))
+    texts = {page: step_page(name) for page, name in PAGES.items()}
+    texts["worksheet"] = worksheet()
+    for page, text in texts.items():
+        files.append(File.generated(config, f"live/{page}.html", content=text))
     return files

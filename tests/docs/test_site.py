@@ -145,6 +145,19 @@ def test_docstrings_as_markdown() -> None:
     assert as_markdown("Text.\n\n    code(1)") == "Text.\n\n```python\ncode(1)\n```"
 
 
+def test_the_table_of_speeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(DOCS))
+    table = importlib.import_module("bench_table").table
+    rows = {"gpt": {"PyTorch": {"ratio": 1.0}, "tinytensor": {"ratio": 0.876}}, "MLP": {}}
+    rows["MLP"]["PyTorch"] = {"ratio": 1.0}
+    assert table({"cases": rows}, {"gpt": "GPT step", "MLP": "MLP step"}).splitlines() == [
+        "| | PyTorch | tinytensor |",
+        "|---|---:|---:|",
+        "| GPT step | 1.00 | 0.88 |",
+        "| MLP step | 1.00 |  |",
+    ]
+
+
 # ------------------------------------------------------------------------------------------
 # The whole site
 # ------------------------------------------------------------------------------------------
