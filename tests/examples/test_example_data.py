@@ -90,6 +90,15 @@ def test_reviews_are_understood_and_come_back() -> None:
     assert reviews.words_of(reviews.ids_of(written)) == written
 
 
+def test_an_answer_goes_from_the_prompt_to_the_full_stop() -> None:
+    ids = reviews.ids_of([["the", "soup", "was", "fresh", "."], ["the"] * reviews.LENGTH])
+    said, endless = reviews.is_answer(ids).tolist()
+    assert said == [False, True, True, True] + [False] * (reviews.LENGTH - 5)
+    assert endless == [False] + [True] * (reviews.LENGTH - 2)
+    begins = reviews.words_of(reviews.prompts(8))
+    assert begins[0] == begins[6] == ["the", "soup"] and begins[1] == ["the", "bread"]
+
+
 def test_the_reader_wavers_between_what_is_nearly_as_good() -> None:
     tt.manual_seed(0)
     good, fair, bad = (

@@ -1,0 +1,161 @@
+"""RLHF: a language model learns what a reader likes, from choices between two reviews.
+
+    python examples/rlhf.py
+    python examples/rlhf.py --beta 1
+
+1. A GPT learns a small language of reviews: the reference (review_writer.py).
+2. A reward model learns from pairs, of which the reader took one: loss −log σ(taken − other).
+3. A copy of the reference, the policy, writes reviews and learns from their rewards (proximal
+   policy optimisation), less β times how far it moves away: KL = E[log policy − log reference].
+
+Without β, the policy finds what the reward model overrates, and writes what nobody would read. The
+result is how often the reader prefers the policy's review to one of the reference; it counts only
+if KL is within its limit, else it is 0.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+
+import reviews
+from harness import Example, run
+from plots import lines
+from review_writer import fit, learn_language, log_probabilities, take_step, write
+
+import nn
+import tinytensor as tt
+from tinytensor import optim
+from tinytensor.train.progress import Progress
+
+
+@dataclass
+class Settings(Example):
+    measure = "preferred"
+    quick_run = {"steps": 15, "language": 80, "pairs": 800, "lr": 0.002, "target": 0.55}
+
+    width: int = 48
+    language: int = 150  # steps of the reference
+    pairs: int = 4000  # that the reader is asked about
+    beta: float = 0.2  # the price of a nat of KL
+    limit: float = 6.0  # of KL, in nats for each review
+    clip: float = 0.2  # how far a probability may move at once
+    batch: int = 64
+    lr: float = 0.001
+    steps: int = 60  # of the policy
+    target: float = 0.8
+
+
+class RewardModel(nn.Module):
+    """The reference with one output in place of its words, read at the full stop: (N, T) → (N)"""
+
+    def __init__(self, reference: nn.GPT):
+        super().__init__()
+        self.gpt = copy.deepcopy(reference)
+        self.gpt.head = nn.Linear(reference.config.n_embd, 1)
+
+    def forward(self, ids: tt.Tensor) -> tt.Tensor:
+        last = reviews.is_answer(ids, prompt=1).sum(dim=1, keepdim=True)  # (N, 1)
+        return self.gpt(ids)[0].squeeze(2).gather(1, last).squeeze(1)  # (N, T, 1) → (N)
+
+
+def learn_rewards(reference: nn.GPT, settings: Settings) -> RewardModel:
+    """Learn from pairs of reviews of one noun each; a tenth of the pairs is for the test."""
+    model, loss_of = RewardModel(reference), nn.PairwiseRewardLoss()
+    first, second = (reviews.words_of(write(reference, settings.pairs)) for _ in range(2))
+    pairs = [(a, b) if reviews.prefers(a, b) else (b, a) for a, b in zip(first, second)]
+    taken, other = (reviews.ids_of(side) for side in zip(*pairs))  # (pairs, LENGTH)
+    train = settings.pairs * 9 // 10
+
+    def loss() -> tt.Tensor:
+        batch = tt.randint(train, (settings.batch,))
+        return loss_of(model(taken[batch]), model(other[batch]))
+
+    fit("pairs", model, loss, 3 * train // settings.batch, settings.lr)  # each about three times
+    with tt.no_grad():
+        right = (model(taken[train:]) > model(other[train:])).float().mean()
+    print(f"reward model: {right:.3f} of the reader's new choices foreseen")
+    return model
+
+
+def policy_loss(new: tt.Tensor, old: tt.Tensor, advantage: tt.Tensor, clip: float) -> tt.Tensor:
+    """−min(ratio·A, clamp(ratio)·A), ratio = p_new / p_old: nothing is won by going further"""
+    ratio = (new - old).exp()
+    return -tt.minimum(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage)
+
+
+History = dict[str, list[float]]
+
+
+def optimise(
+    reference: nn.GPT, reward: RewardModel, beta: float, settings: Settings
+) -> tuple[nn.GPT, History]:
+    """The policy, and how the rewards, the reader's scores and KL went."""
+    policy = copy.deepcopy(reference)
+    optimizer = optim.AdamW(policy.parameters(), lr=settings.lr, weight_decay=0.0)
+    history: History = {"reward model": [], "reader": [], "KL": []}
+    with Progress(True, 0, settings.steps) as progress:
+        for step in range(1, settings.steps + 1):
+            ids = write(policy, settings.batch)
+            answer = reviews.is_answer(ids)  # (N, T − 1)
+            with tt.no_grad():
+                old, before = (log_probabilities(model, ids) for model in (policy, reference))
+                moved, rewards = (old - before) * answer, reward(ids)
+            # what each word leads to: the reward, less the KL from here on
+            to_go = rewards.unsqueeze(1) - beta * moved.flip(1).cumsum(dim=1).flip(1)
+            advantage = (to_go - to_go[answer].mean()) / to_go[answer].std()
+            for _ in range(2):  # the same reviews, twice
+                new = log_probabilities(policy, ids)
+                take_step(optimizer, policy_loss(new, old, advantage, settings.clip)[answer].mean())
+            scores = [reviews.score(words) for words in reviews.words_of(ids)]
+            figures = (rewards.mean().item(), sum(scores) / len(ids), moved.sum().item() / len(ids))
+            for values, figure in zip(history.values(), figures):
+                values.append(figure)
+            progress.update(step, {name: values[-1] for name, values in history.items()})
+    return policy, history
+
+
+@tt.no_grad()
+def compare(policy: nn.GPT, reference: nn.GPT, count: int = 600) -> tuple[float, float]:
+    """(how often the reader prefers the policy's review to the reference's, KL of a review)"""
+    ids = write(policy, count)
+    moved = log_probabilities(policy, ids) - log_probabilities(reference, ids)
+    ours, theirs = (map(reviews.score, reviews.words_of(x)) for x in (ids, write(reference, count)))
+    wins = sum((a > b) + (a == b) / 2 for a, b in zip(ours, theirs))
+    return wins / count, moved[reviews.is_answer(ids)].sum().item() / count
+
+
+def show(runs: dict[float, History], settings: Settings) -> None:
+    """What the reward model gives, what the reader would, and KL; with β and without."""
+    steps = range(1, settings.steps + 1)
+    curves = {
+        f"{name}, β = {beta:g}": (steps, history[name])
+        for beta, history in runs.items()
+        for name in ("reward model", "reader")
+    }
+    title = "Without β, the reward model is pleased and the reader is not"
+    lines(settings.folder / "reward.svg", curves, title, "step", "score of a review")
+    curves = {f"β = {beta:g}": (steps, history["KL"]) for beta, history in runs.items()}
+    curves["limit"] = (steps, [settings.limit] * settings.steps)
+    title = "How far the policy has moved away from the reference"
+    lines(settings.folder / "kl.svg", curves, title, "step", "KL of a review, in nats")
+
+
+def main(settings: Settings) -> float:
+    lr = 3 * settings.lr  # a new model takes longer steps
+    reference = learn_language(settings.width, settings.language, settings.batch, lr)
+    reward = learn_rewards(reference, settings)
+    runs = {}
+    for beta in dict.fromkeys((0.0, settings.beta)):
+        policy, runs[beta] = optimise(reference, reward, beta, settings)
+        preferred, kl = compare(policy, reference)
+        print(f"β = {beta:g}: preferred to the reference's {preferred:.3f}, KL {kl:.2f}")
+        for words in reviews.words_of(write(policy, 3)):
+            print("   ", *words)
+    if settings.steps:
+        show(runs, settings)
+    return preferred if kl <= settings.limit else 0.0
+
+
+if __name__ == "__main__":
+    run(main, Settings)
