@@ -19,7 +19,7 @@ from nn import functional as F
 from tinytensor import graph as tg
 from tinytensor.graph.engine import is_there
 from tinytensor.graph.explore import explore
-from tinytensor.graph.layout import lay_out, pictures, to_dot
+from tinytensor.graph.layout import labels, lay_out, pictures, to_dot
 from tinytensor.graph.pack import affordable_limit, pack
 from tinytensor.graph.rooms import CROWDED, Room, Rooms, build
 from tinytensor.graph.wrong_order import naive_walk
@@ -218,6 +218,16 @@ def test_a_long_row_is_broken() -> None:
     heights = {at[1] for entry, at in zip(picture.entries, layout["at"]) if entry.kind == "room"}
     assert len(heights) > 1
     assert len(layout["edges"]) == len(picture.edges)  # the helping edges are not drawn
+
+
+def test_an_op_has_the_name_of_its_result() -> None:
+    x = tt.ones(2, requires_grad=True)
+
+    def loss() -> tt.Tensor:
+        h = x.tanh()
+        return (h * 2).sum()
+
+    assert labels(tg.trace(loss)) == ["x", "h = tanh", "mul", "sum"]
 
 
 def test_names_never_reach_graphviz() -> None:

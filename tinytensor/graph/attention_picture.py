@@ -99,11 +99,12 @@ def _head(
 def _numbers(head: np.ndarray, ramp: Any, shares: np.ndarray) -> list[str]:
     """The values, written in their cells; of weights without the 0 before the point."""
     parts = []
+    digits = 1 if (head <= -0.995).any() else 2  # a cell has room for four characters
     for (i, j), value in np.ndenumerate(head):
         if np.isnan(value):
             continue
         size = abs(value)
-        text = f"{value:.2f}" if size < 9.995 else f"{value:.0e}".replace("e+0", "e")
+        text = f"{value:.{digits}f}" if size < 9.95 else f"{value:.0e}".replace("e+0", "e")
         text = text.replace("0.", ".", 1).replace("-", "−") if value else "0"
         ink = ink_on(colour(ramp, float(shares[i, j])))
         x, y = (j + 0.5) * CELL, (i + 0.5) * CELL + 3

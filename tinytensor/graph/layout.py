@@ -146,8 +146,11 @@ def short_name(node: Node, name: str) -> str:
 
 
 def labels(graph: Graph) -> list[str]:
-    """A name for each node; that of a nameless constant is what the op that takes it calls it."""
-    found = [node.name for node in graph.nodes]
+    """A name for each node: "q = matmul" for an op whose result the user's code calls q.
+
+    That of a nameless constant is what the op that takes it calls it.
+    """
+    found = [" = ".join(filter(None, (node.variable, node.name))) for node in graph.nodes]
     for node in graph.nodes:
         for source, argument in zip(node.inputs, node.argument_names):
             if source is not None and not found[source]:

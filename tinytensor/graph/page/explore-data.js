@@ -119,6 +119,9 @@ const Graph = (() => {
 
   const shapeText = (shape) => (shape.length ? shape.join("×") : "scalar");
 
+  /* The op of "q = matmul". */
+  const opName = (node) => node.name.split(" = ").pop();
+
   /* What a picture writes on a node: the last part of a parameter's path. As in layout.py. */
   function shortName(node) {
     const name = node.kind === "parameter" ? node.name.split(".").pop() : node.name;
@@ -133,6 +136,7 @@ const Graph = (() => {
     viewOf,
     chain,
     shapeText,
+    opName,
     shortName,
     loss: raw.loss,
     start: raw.start,

@@ -142,7 +142,8 @@ const Formula = (() => {
     const at = text.indexOf(" = ");
     if (at >= 0) return [text.slice(0, at), text.slice(at + 3)];
     const inputs = node.names.filter((_, i) => node.inputs[i] !== null);
-    return result === "y" ? ["y", `${node.name}(${inputs.join(", ")})`] : [result, "its rule of g"];
+    if (result !== "y") return [result, "its rule of g"];
+    return ["y", `${Graph.opName(node)}(${inputs.join(", ")})`];
   }
 
   /* before + contribution = after, as matrices. */

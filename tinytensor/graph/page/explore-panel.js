@@ -307,7 +307,7 @@ const Panel = (() => {
           : `Contribution ${c.number} of ${all}: it waits for ${all - c.number} more.`;
     const parts = [
       element("h3", {}, "To ", nodeLink(target)),
-      Formula.equation(node, slot, rule || `${left} = rule of ${node.name} for g`, values),
+      Formula.equation(node, slot, rule || `${left} = rule of ${Graph.opName(node)} for g`, values),
       definitions(node, rule),
       element(
         "p",
