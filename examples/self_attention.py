@@ -35,8 +35,8 @@ class Settings(Example):
     width: int = 256
     batch: int = 64
     lr: float = 0.001
-    steps: int = 120
-    target: float = 0.35
+    steps: int = 100
+    target: float = 0.2
 
 
 def lookups(count: int) -> tuple[tt.Tensor, tt.Tensor]:
