@@ -11,7 +11,7 @@ import numpy as np
 from numba import prange, types
 
 from .blas import share
-from .compile import parallel_for, part
+from .compile import parallel_for
 from .memory import empty
 from .threads import get_num_threads
 from .vector_math import exp, f32
@@ -22,58 +22,25 @@ _matrix = types.Array(types.float32, 2, "C")
 _sums = types.Array(types.float32, 4, "C")
 
 
-@part
-def decays(delta, A, decay):
-    """decay = exp(Δ·A), for the numbers of one state"""
-    for s in range(A.size):
-        decay[s] = exp(delta * A[s])
-
-
-@part
-def advance(decay, before, x, B, h):
-    """h = decay·before + x·B"""
-    for s in range(h.size):
-        h[s] = decay[s] * before[s] + x * B[s]
-
-
-@part
-def dot(a, b):
-    total = f32(0.0)
-    for s in range(a.size):
-        total += a[s] * b[s]
-    return total
-
-
-@part
-def add_scaled(x, factor, y):
-    """y ← y + factor·x"""
-    for s in range(y.size):
-        y[s] += factor * x[s]
-
-
-@part
-def multiply(a, b, y):
-    """y = a·b"""
-    for s in range(a.size):
-        y[s] = a[s] * b[s]
-
-
 @parallel_for(_series, _series, _matrix, _result, _result, _result, _result, types.int64)
 def scan(u, delta, A, B, C, y, last, threads):
     """yₜ = Cₜ·hₜ, hₜ = exp(Δₜ·A)·hₜ₋₁ + Δₜ·uₜ·Bₜ, and the last h; A (E, S), B, C (N, L, S)."""
     samples, channels, steps = u.shape
     for i in prange(threads):
         start, stop = share(channels, threads, i)
-        decay = np.empty(A.shape[1], dtype=np.float32)
+        h = np.empty(A.shape[1], dtype=np.float32)
         for n in range(samples):
             for e in range(start, stop):
-                h = last[n, e]
                 h[:] = 0
                 for t in range(steps):
                     d = delta[n, e, t]
-                    decays(d, A[e], decay)
-                    advance(decay, h, d * u[n, e, t], B[n, t], h)
-                    y[n, e, t] = dot(C[n, t], h)
+                    x = d * u[n, e, t]
+                    total = f32(0.0)
+                    for s in range(h.size):
+                        h[s] = exp(d * A[e, s]) * h[s] + x * B[n, t, s]
+                        total += C[n, t, s] * h[s]
+                    y[n, e, t] = total
+                last[n, e] = h
 
 
 @parallel_for(_series, _series, _matrix, _result, _result, _series, _series,
@@ -87,7 +54,7 @@ def scan_gradient(u, delta, A, B, C, gy, gh, du, ddelta, dA, dB, dC, threads):
     for i in prange(threads):
         start, stop = share(channels, threads, i)
         decay, states = np.empty((2, steps + 1, A.shape[1]), dtype=np.float32)
-        slope, exponent = np.empty((2, A.shape[1]), dtype=np.float32)  # λ, gradient of Δₜ·A
+        slope = np.empty(A.shape[1], dtype=np.float32)  # λ
         dB[i] = 0
         dC[i] = 0
         dA[start:stop] = 0
@@ -96,20 +63,28 @@ def scan_gradient(u, delta, A, B, C, gy, gh, du, ddelta, dA, dB, dC, threads):
             for e in range(start, stop):
                 for t in range(steps):
                     d = delta[n, e, t]
-                    decays(d, A[e], decay[t])
-                    advance(decay[t], states[t], d * u[n, e, t], B[n, t], states[t + 1])
+                    x = d * u[n, e, t]
+                    for s in range(slope.size):
+                        decay[t, s] = exp(d * A[e, s])
+                        states[t + 1, s] = decay[t, s] * states[t, s] + x * B[n, t, s]
                 slope[:] = gh[n, e]
                 for t in range(steps - 1, -1, -1):
                     d, x, g = delta[n, e, t], u[n, e, t], gy[n, e, t]
-                    add_scaled(states[t + 1], g, dC[i, n, t])
-                    add_scaled(C[n, t], g, slope)
-                    add_scaled(slope, d * x, dB[i, n, t])
-                    dinput = dot(slope, B[n, t])  # of Δₜ·uₜ
-                    multiply(slope, decay[t], slope)
-                    multiply(slope, states[t], exponent)
-                    add_scaled(exponent, d, dA[e])
+                    dinput = f32(0.0)  # of Δₜ·uₜ
+                    for s in range(slope.size):
+                        slope[s] += g * C[n, t, s]
+                        dinput += slope[s] * B[n, t, s]
+                    for s in range(slope.size):
+                        dC[i, n, t, s] += g * states[t + 1, s]
+                        dB[i, n, t, s] += d * x * slope[s]
+                    along = f32(0.0)  # of Δₜ, through the exponent Δₜ·A
+                    for s in range(slope.size):
+                        slope[s] *= decay[t, s]
+                        exponent = slope[s] * states[t, s]
+                        dA[e, s] += d * exponent
+                        along += exponent * A[e, s]
                     du[n, e, t] = dinput * d
-                    ddelta[n, e, t] = dot(exponent, A[e]) + dinput * x
+                    ddelta[n, e, t] = along + dinput * x
 
 
 def _steps_first(x: Any) -> Any:
