@@ -11,8 +11,10 @@ demo: $(VENV)/.viz
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
+# With the kernels on. Left out is what has only arrays too small for them, or none.
 test-fast: $(VENV)/.fast
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" --ignore=tests/ops \
+	  --ignore=tests/graph --ignore=tests/browser --ignore=tests/docs --ignore=tests/test_views.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
