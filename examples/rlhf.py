@@ -32,7 +32,7 @@ from tinytensor.train.progress import Progress
 @dataclass
 class Settings(Example):
     measure = "preferred"
-    quick_run = {"steps": 15, "language": 80, "pairs": 800, "lr": 0.002, "target": 0.55}
+    quick_run = {"steps": 12, "language": 80, "pairs": 600, "lr": 0.002, "target": 0.55}
 
     width: int = 48
     language: int = 150  # steps of the reference
