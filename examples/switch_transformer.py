@@ -6,8 +6,8 @@
 A message begins with the number of its cipher; each cipher exchanges the letters in its own way.
 Attention tells every letter which cipher holds, the feed-forward network has to know what it then
 means: hundreds of facts, which need parameters more than work. The switch layer has several such
-networks, and a gate that sends each token to one of them. An expert takes no more tokens of a batch
-than its capacity; what is left over passes by.
+networks, and a gate that sends each token to one of them; it learns to sort them by letter. An
+expert takes no more tokens of a batch than its capacity; what is left over passes by.
 
 It is compared with one network that does the same work for a token, gate included, and with one
 that has the parameters of all experts, and does the work of all. The result is how much more of
@@ -17,6 +17,7 @@ unseen messages the switch gets right than the network that works as much.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from string import ascii_lowercase
 
 from harness import Example, run
 from plots import bars, heat_map, lines
@@ -117,20 +118,19 @@ def train(
 
 
 def show_experts(model: Decipher, tables: tt.Tensor, settings: Settings) -> None:
-    """Where the letters of each cipher go, and how many find their expert full."""
+    """Where each letter goes, and how many tokens find their expert full."""
     tokens, _ = messages(1000, tables)
     switch = model.block.feed_forward
-    shape = (settings.ciphers, settings.experts)
     with tt.no_grad():
         model(tokens)
     chosen = switch.routing.experts.reshape(tokens.shape)[:, 1:]  # (T, 1) → (N, 1 + LENGTH)
-    places = (tokens[:, :1] - LETTERS) * settings.experts + chosen  # cipher and expert, as one
-    counts = tt.bincount(places.flatten(), minlength=shape[0] * shape[1]).reshape(shape).float()
-    ciphers = [f"cipher {c}" for c in range(settings.ciphers)]
+    places = tokens[:, 1:] * settings.experts + chosen  # letter and expert, as one number
+    counts = tt.bincount(places.flatten(), minlength=LETTERS * settings.experts).float()
+    counts = counts.reshape(LETTERS, settings.experts)  # (LETTERS·experts) → (LETTERS, experts)
     experts = [f"expert {e}" for e in range(settings.experts)]
     shares = counts / counts.sum(dim=1, keepdim=True).clamp(min=1)
-    title = "Share of the letters of a cipher that each expert gets"
-    heat_map(settings.folder / "experts.svg", shares, ciphers, experts, title)
+    title = "To which experts each letter goes, over all ciphers"
+    heat_map(settings.folder / "experts.svg", shares, list(ascii_lowercase), experts, title)
     print(f"{switch.overflowed.float().mean().item():.1%} of the tokens found their expert full")
 
 
