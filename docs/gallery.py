@@ -3,6 +3,7 @@
     python docs/gallery.py               # writes the page from the results that are kept
     python docs/gallery.py mlp gan       # runs these first, fully, and keeps what they reached
     python docs/gallery.py all           # runs all of them
+    python docs/gallery.py "gpt_char --preset cpu"
 
 What an example shows is the first line of its docstring; its result and its time are those of the
 last run here, kept with the pictures in docs/pictures/examples/.
@@ -23,6 +24,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES, PICTURES = ROOT / "examples", ROOT / "docs" / "pictures" / "examples"
 RESULTS = PICTURES / "results.json"
+ONE_THREAD = {**os.environ, **{f"{p}_NUM_THREADS": "1" for p in ("OMP", "OPENBLAS", "NUMBA")}}
 
 SHOWN = {  # the example, and which of its pictures is in the gallery
     "mlp": "spirals.svg",
@@ -52,6 +54,8 @@ SHOWN = {  # the example, and which of its pictures is in the gallery
     "vit": "attention.svg",
 }
 
+ALSO = ("gpt_char --preset cpu",)  # second runs, with flags
+
 INTRODUCTION = """\
 # Examples
 
@@ -71,31 +75,36 @@ time is that of the processor.
 """
 
 
-def run_example(name: str) -> None:
-    """Run it fully, and keep its result and its picture."""
+def run_example(command: str) -> None:
+    """Run an example fully, and keep its result and, if it has no flags, its picture."""
+    name, *flags = command.split()
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, str(EXAMPLES / f"{name}.py"), "--out", folder]
+        script = [sys.executable, str(EXAMPLES / f"{name}.py"), *flags, "--out", folder]
         before = processor_time()
-        done = subprocess.run(command, stdout=subprocess.PIPE, encoding="utf-8")
+        done = subprocess.run(script, stdout=subprocess.PIPE, encoding="utf-8", env=ONE_THREAD)
         seconds = processor_time() - before
         found = re.search(r"^result: (\w+)=(\S+) target=(\S+) ok$", done.stdout, re.MULTILINE)
         if found is None:
-            sys.exit(f"gallery: {name} ended with {done.stdout[-200:]!r}, expected a result, ok")
+            sys.exit(f"gallery: {command} ended with {done.stdout[-200:]!r}, expected a result, ok")
+        if not flags:
+            keep_picture(name, Path(folder))
         measure, value, target = found.groups()
-        keep(name, Path(folder), measure, float(value), float(target), seconds)
+        keep_result(command, measure, float(value), float(target), seconds)
 
 
-def keep(
-    name: str, folder: Path, measure: str, value: float, target: float, seconds: float
-) -> None:
-    """A picture and a result, in docs/pictures/examples/."""
+def keep_picture(name: str, folder: Path) -> None:
+    """The picture of an example, in docs/pictures/examples/."""
     PICTURES.mkdir(parents=True, exist_ok=True)
     picture = folder / SHOWN[name]
     if not picture.is_file():
         sys.exit(f"gallery: {name} wrote no {picture.name}, expected it by docs/gallery.py")
     shutil.copyfile(picture, PICTURES / (name + picture.suffix))
+
+
+def keep_result(command: str, measure: str, value: float, target: float, seconds: float) -> None:
+    """What a run reached, beside the pictures."""
     results = kept_results()
-    results[name] = {
+    results[command] = {
         "measure": measure, "value": value, "target": target, "seconds": round(seconds),
     }  # fmt: skip
     RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", "utf-8")
@@ -118,28 +127,41 @@ def row(name: str, results: dict[str, dict]) -> str:
     picture = name + Path(SHOWN[name]).suffix
     image = f"![{name}](../docs/pictures/examples/{picture})"
     image = image if (PICTURES / picture).exists() else ""
-    text = f"**[{name}]({name}.py)**<br>{first}<br>`python examples/{name}.py`"
-    if name in results:
-        r = results[name]
-        text += f"<br>{r['measure']} {r['value']:g}, target {r['target']:g}; {r['seconds']} s"
+    text = f"**[{name}]({name}.py)**<br>{first}"
+    for command in (name, *(also for also in ALSO if also.split()[0] == name)):
+        text += f"<br>`{command_line(command)}`"
+        if command in results:
+            r = results[command]
+            text += f"<br>{r['measure']} {r['value']:g}, target {r['target']:g}; {r['seconds']} s"
     return f"| {image} | {text} |"
 
 
+def command_line(command: str) -> str:
+    name, *flags = command.split()
+    return " ".join([f"python examples/{name}.py", *flags])
+
+
+def page() -> str:
+    """The whole page, of the examples that are there."""
+    results = kept_results()
+    return INTRODUCTION + "".join(row(name, results) + "\n" for name in examples())
+
+
+def examples() -> list[str]:
+    return [name for name in SHOWN if (EXAMPLES / f"{name}.py").exists()]
+
+
 def main() -> None:
-    chosen = sys.argv[1:]
-    known = [name for name in SHOWN if (EXAMPLES / f"{name}.py").exists()]
+    chosen, known = sys.argv[1:], [*examples(), *ALSO]
     if chosen == ["all"]:
         chosen = known
     unknown = sorted(set(chosen) - set(known))
     if unknown:
         sys.exit(f"gallery: got {', '.join(unknown)}, expected all, or some of {', '.join(known)}")
-    for name in chosen:
-        print(f"running {name}", flush=True)
-        run_example(name)
-    results = kept_results()
-    rows = [row(name, results) for name in known]
-    page = INTRODUCTION + "\n".join(rows) + "\n"
-    (EXAMPLES / "README.md").write_text(page, "utf-8")
+    for command in chosen:
+        print(f"running {command}", flush=True)
+        run_example(command)
+    (EXAMPLES / "README.md").write_text(page(), "utf-8")
 
 
 if __name__ == "__main__":
