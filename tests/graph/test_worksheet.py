@@ -14,10 +14,10 @@ import pytest
 
 from tinytensor import graph
 from tinytensor.cli import main
-from tinytensor.graph.worksheet import KINDS, SIZES
+from tinytensor.graph.worksheet import KINDS, SIZES, kinds
 from tinytensor.graph.worksheet.kinds import make
-from tinytensor.graph.worksheet.model import Sheet
-from tinytensor.graph.worksheet.named import ADD, MASK, PRODUCT, RELU, power
+from tinytensor.graph.worksheet.model import Sheet, Unusable
+from tinytensor.graph.worksheet.named import ADD, AFFINE, CHOOSE, MASK, PRODUCT, RELU, power
 from tinytensor.graph.worksheet.numbers import is_clean, tolerance, written
 from tinytensor.graph.worksheet.rules import SIGN
 
@@ -61,7 +61,7 @@ def test_hints_of_a_product() -> None:
     sheet = paper()
     W = sheet.given("[W | b]", [[2, 3, 5], [7, 1, 0]], "weight")
     X = sheet.given("X", [[1, 4], [10, 20]])
-    Z = sheet.step("Z", PRODUCT, X.with_ones(), left=W)
+    Z = sheet.step("Z", AFFINE, X.with_ones(), left=W)
     assert Z.values.tolist() == [[37, 73], [17, 48]]
     told = hints(sheet, "Z")
     assert told[32].startswith("The bias is missing")
@@ -129,9 +129,33 @@ def test_one_node_of_the_hand_worked_sheet() -> None:
     sheet = paper()
     x = sheet.given("x", [[2.0], [1.0], [3.0]])
     node = sheet.given("[w | b]", [[1.0, -1.0, 1.0, -5.0]], "weight")
-    z = sheet.step("z", PRODUCT, x.with_ones(), left=node)
+    z = sheet.step("z", AFFINE, x.with_ones(), left=node)
     assert z.values.tolist() == [[-1]]
     assert sheet.step("y", RELU, z).values.tolist() == [[0]]
+
+
+def test_the_cleanest_draw_is_taken_if_none_is_clean(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kinds, "MOST_DRAWS", 0)
+    monkeypatch.setattr(kinds, "FEW_DRAWS", 5)
+    taken = make("attention-backward", "large", 0, e_is_3=True)
+    draw = kinds.Draw(KINDS["attention-backward"], "large", 0)
+    others = [draw.sheet(number, 3.0, strict=False) for number in range(5)]
+    least = min(sheet.untidiness() for sheet in others if sheet is not None)
+    assert taken.untidiness() == least > 0
+    monkeypatch.setattr(kinds, "FEW_DRAWS", 0)
+    with pytest.raises(RuntimeError, match="no draw of matmul with seed 3 is of use"):
+        make("matmul", "small", 3)
+
+
+def test_draws_that_will_not_do() -> None:
+    sheet = paper()
+    with pytest.raises(Unusable, match="a ReLU of 0"):
+        sheet.step("H", RELU, sheet.given("Z", [[0.0, 1.0]]))
+    with pytest.raises(Unusable, match="a tie"):
+        sheet.step("C", CHOOSE, sheet.given("G", [[1.0], [1.0]]))
+    sheet.strict = True
+    with pytest.raises(Unusable, match="E has numbers that are not clean"):
+        sheet.step("E", power(3.0), sheet.given("S", [[0.5]]))
 
 
 @pytest.mark.parametrize("name", KINDS)

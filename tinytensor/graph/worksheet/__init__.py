@@ -80,6 +80,8 @@ def worksheet(
     e_is_3: softmax takes e to be 3, so that its answers are fractions.
     student: whose name stands on the sheet.
 
+    To check what is typed, pages and spreadsheets know the answers; paper does not.
+
         graph.worksheet("attention-backward", "sheet.html", seed=7, e_is_3=True)
     """
     found = find(kind, size, seed, e_is_3)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from .kinds import FORWARD_ONLY, Backward, kind
 from .model import Grid, Sheet
-from .named import ADD, COLUMN_SUM, DIVIDE, PRODUCT, RELU, SUBTRACT, TIMES, power, scale
+from .named import ADD, AFFINE, COLUMN_SUM, DIVIDE, PRODUCT, RELU, SUBTRACT, TIMES, power, scale
 from .rules import Rule
 
 WIDTH = 4  # of queries and keys: √4 is a whole number
@@ -49,7 +49,7 @@ def project(sheet: Sheet, X: Grid, width: int, values: int, mark: str = "") -> l
 
 
 def _even(sheet: Sheet, width: int, columns: int) -> tuple[list[list[float]], list[list[float]]]:
-    """Two matrices of −1, 0 and 1 for queries and keys, whose products with √width are whole.
+    """Two matrices of −1, 0 and 1, for queries and keys: all products ÷ √width will be whole.
 
     Of width 4: each row is there twice, perhaps with the other sign in both matrices. So every
     product of a query and a key is even, and stays whole when it is divided by √4.
@@ -180,8 +180,8 @@ def encoder(sheet: Sheet, size: str) -> Backward:
     R = sheet.step("R", RELU, total)
     sheet.section("Feed-forward, token by token")
     first, second = sheet.layer("W₁", hidden, width), sheet.layer("W₂", width, hidden)
-    H = sheet.step("H", RELU, sheet.step("Z₁", PRODUCT, R.with_ones(), left=first))
-    Z = sheet.step("Z₂", PRODUCT, H.with_ones(), left=second)
+    H = sheet.step("H", RELU, sheet.step("Z₁", AFFINE, R.with_ones(), left=first))
+    Z = sheet.step("Z₂", AFFINE, H.with_ones(), left=second)
     sheet.step("out", RELU, sheet.step("R + Z₂", ADD, Z, left=R))
     return FORWARD_ONLY
 

@@ -9,13 +9,13 @@ from .kinds import FORWARD_ONLY, Backward, kind
 from .model import Grid, Sheet, Unusable
 from .named import (
     ADD,
+    AFFINE,
     CHOOSE,
     COLUMN_SUM,
     CUMULATE,
     DIVIDE,
     MINUS_LOG,
     PICK,
-    PRODUCT,
     RELU,
     ROW_MEAN,
     SUBTRACT,
@@ -105,7 +105,7 @@ def moe(sheet: Sheet, size: str) -> Backward:
     X = sheet.given("X", sheet.whole(width, tokens, -1, 3))
     sheet.section("The gate", "Each token, a column, goes to the expert with the largest number.")
     gate = sheet.layer("Wg", experts, width)
-    G = sheet.step("G", PRODUCT, X.with_ones(), left=gate, role="value")
+    G = sheet.step("G", AFFINE, X.with_ones(), left=gate, role="value")
     C = sheet.step("C", CHOOSE, G)
     if (C.values.sum(axis=1) == 0).any():
         raise Unusable("an expert without tokens")
@@ -115,7 +115,7 @@ def moe(sheet: Sheet, size: str) -> Backward:
         text = f"Row {number + 1} of C, c{mark}, says which tokens it is for."
         sheet.section(f"Expert {number + 1}", text)
         table = sheet.layer(f"W{mark}", out, width)
-        E = sheet.step(f"E{mark}", PRODUCT, X.with_ones(), left=table, role="value")
+        E = sheet.step(f"E{mark}", AFFINE, X.with_ones(), left=table, role="value")
         chosen = sheet.step(f"Y{mark}", TIMES, E, left=C.row(f"c{mark}", number))
         if total is None:
             total = chosen

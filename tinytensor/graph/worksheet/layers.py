@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from .kinds import FORWARD_ONLY, Backward, kind
 from .model import Grid, Sheet, Unusable
-from .named import ADD, MASK, PRODUCT, RELU, SUBTRACT, TIMES, keep, scale
+from .named import ADD, AFFINE, MASK, PRODUCT, RELU, SUBTRACT, TIMES, keep, scale
 
 DIGITS = "₀₁₂₃₄₅₆₇"
 
@@ -52,7 +52,7 @@ def forward(
         mark = "" if len(widths) == 2 else DIGITS[number]
         table = sheet.layer(f"W{mark}", width, before)
         name = "Y" if last and not last_relu else f"Z{mark}"
-        Z = sheet.step(name, PRODUCT, inputs[-1].with_ones(), left=table, role="value")
+        Z = sheet.step(name, AFFINE, inputs[-1].with_ones(), left=table, role="value")
         tables.append(table)
         outputs.append(Z)
         if not last or last_relu:
@@ -115,10 +115,10 @@ def residual(sheet: Sheet, size: str) -> Backward:
     X = sheet.given("X", sheet.whole(width, samples, -2, 3))
     sheet.section("Two layers", "F is what the block adds to X.")
     first = sheet.layer("W₁", hidden, width)
-    Z = sheet.step("Z₁", PRODUCT, X.with_ones(), left=first, role="value")
+    Z = sheet.step("Z₁", AFFINE, X.with_ones(), left=first, role="value")
     H = sheet.step("H", RELU, Z)
     second = sheet.layer("W₂", width, hidden)
-    F = sheet.step("F", PRODUCT, H.with_ones(), left=second)
+    F = sheet.step("F", AFFINE, H.with_ones(), left=second)
     sheet.section("With and without the skip", "Y = ReLU(F + X) with it, ReLU(F) without.")
     R = sheet.step("F + X", ADD, F, left=X)
     Y = sheet.step("Y", RELU, R)
@@ -148,11 +148,11 @@ def dropout(sheet: Sheet, size: str) -> Backward:
         raise Unusable("all nodes stay, or none does")
     sheet.section("Forward, while training", _one_sample(samples).strip())
     first = sheet.layer("W₁", hidden, inner)
-    Z = sheet.step("Z₁", PRODUCT, X.with_ones(), left=first, role="value")
+    Z = sheet.step("Z₁", AFFINE, X.with_ones(), left=first, role="value")
     H = sheet.step("H", RELU, Z)
     D = sheet.step("D", TIMES, H, left=m)
     second = sheet.layer("W₂", out, hidden)
-    Y = sheet.step("Y", PRODUCT, D.with_ones(), left=second)
+    Y = sheet.step("Y", AFFINE, D.with_ones(), left=second)
     T = sheet.given("T", sheet.whole(out, samples, -4, 9))
     yield (Y.tensor - T.tensor).square().sum() / 2
     sheet.section("Backward", "T are the targets, L = ½ times the sum of (Y − T)².")
@@ -164,7 +164,7 @@ def dropout(sheet: Sheet, size: str) -> Backward:
     dZ = sheet.step("dL/dZ₁", MASK, dH, left=Z, gradient_of=Z)
     sheet.step(f"dL/d{first.name}", PRODUCT, X.with_ones().T, left=dZ, gradient_of=first)
     sheet.section("Afterwards", "Nothing is dropped, and nothing is scaled.")
-    sheet.step("Y afterwards", PRODUCT, H.with_ones(), left=second)
+    sheet.step("Y afterwards", AFFINE, H.with_ones(), left=second)
 
 
 __all__ = ["autoencoder", "backprop", "dropout", "layers", "matmul", "residual"]

@@ -72,9 +72,9 @@ class Grid:
 
     @property
     def T(self) -> Grid:
-        bare = self.name if self.name.replace("/", "").isalnum() else f"({self.name})"
-        name = f"{self.name if self.name.startswith('[') else bare}ᵀ"
-        return Grid(name, self.tensor.mT, list(zip(*self.cells)), self.role)
+        plain = self.name.isalnum() or self.name.startswith("[")
+        name = self.name if plain else f"({self.name})"
+        return Grid(f"{name}ᵀ", self.tensor.mT, list(zip(*self.cells)), self.role)
 
     def with_ones(self) -> Grid:
         """[X; 1]: a row of ones below, which the bias is multiplied by."""
@@ -114,7 +114,7 @@ def _one() -> Cell:
 
 @dataclass(eq=False)
 class Step:
-    """result = rule(left, top), all of it blanks; how: what to do for one cell, in words."""
+    """result = rule(left, top), all of it blanks."""
 
     rule: Rule
     left: Grid | None
@@ -133,6 +133,7 @@ class Step:
 
     @property
     def how(self) -> str:
+        """What to do for one cell, in words."""
         return self.rule.how(self._left, self.top.name)
 
     @property
@@ -197,7 +198,7 @@ class Sheet:
         gradient_of: Grid | None = None,
         role: str = "",
     ) -> Grid:
-        """A matrix of blanks, that the rule gives."""
+        """A matrix of blanks, that the rule gives. gradient_of: whose `.grad` it has to be."""
         value = rule.apply(None if left is None else left.tensor, top.tensor)
         if objection := rule.objection(None if left is None else left.values, top.values):
             raise Unusable(objection)
@@ -230,11 +231,12 @@ class Sheet:
     def signs(
         self, rows: int, columns: int, of: Sequence[int] = (-1, 0, 1, 1)
     ) -> list[list[float]]:
-        """Weights, −1, 0 or 1: something in every row, and not the same everywhere."""
+        """Weights, −1, 0 or 1: something in every row and column, and not the same everywhere."""
         while True:
             drawn = [[float(self.draw.choice(of)) for _ in range(columns)] for _ in range(rows)]
             varied = rows * columns == 1 or len({value for row in drawn for value in row}) > 1
-            if varied and all(map(any, drawn)):
+            lines = [*drawn, *zip(*drawn)] if rows > 1 else drawn
+            if varied and all(map(any, lines)):
                 return drawn
 
     def layer(self, name: str, rows: int, columns: int) -> Grid:

@@ -10,6 +10,7 @@ from ...tensor import Tensor
 from .rules import SIGN, Choose, Cumulate, Each, Fold, Pairwise, Pick, Product, Relu
 
 PRODUCT = Product()
+AFFINE = Product(bias=True)  # [W | b]·[X; 1]
 RELU = Relu()
 CHOOSE = Choose()
 CUMULATE = Cumulate()
@@ -110,6 +111,7 @@ def keep(p: float) -> Each:
 
 __all__ = [
     "ADD",
+    "AFFINE",
     "CHOOSE",
     "COLUMN_MEAN",
     "COLUMN_SUM",

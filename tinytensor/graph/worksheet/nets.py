@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .kinds import FORWARD_ONLY, Backward, kind
 from .model import Grid, Sheet
-from .named import ADD, MASK, PRODUCT, RELU
+from .named import ADD, AFFINE, MASK, PRODUCT, RELU
 
 DIGITS = "₀₁₂₃"
 
@@ -62,7 +62,7 @@ def gcn(sheet: Sheet, size: str) -> Backward:
         text = "Each column is a node. A + I has a 1 for each neighbour, and for the node itself."
         sheet.section(f"Layer {number}", text if number == 1 else "")
         table = sheet.layer(f"W{mark}", width, before)
-        Z = sheet.step(f"Z{mark}", PRODUCT, H.with_ones(), left=table, role="value")
+        Z = sheet.step(f"Z{mark}", AFFINE, H.with_ones(), left=table, role="value")
         messages = sheet.step(f"M{mark}", RELU, Z)
         H = sheet.step(f"H{mark}", PRODUCT, A, left=messages, role="value")
     return FORWARD_ONLY

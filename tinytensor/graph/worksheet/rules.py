@@ -54,7 +54,13 @@ class Rule:
 
 
 class Product(Rule):
-    """left·top: row of the left times column of the top, result at the crossing"""
+    """left·top: row of the left times column of the top, result at the crossing
+
+    bias: the last column of the left is a bias, and the last row of the top has ones.
+    """
+
+    def __init__(self, bias: bool = False):
+        self.bias = bias
 
     def apply(self, left: Tensor | None, top: Tensor) -> Tensor:
         assert left is not None
@@ -72,11 +78,9 @@ class Product(Rule):
     def mistakes(self, left: Array | None, top: Array, result: Array) -> Iterator[Mistake]:
         assert left is not None
         terms = left[:, :, None] * top[None, :, :]  # (rows, inner, columns)
-        if (top[-1] == 1).all() and len(top) > 1:
-            yield (
-                "The bias is missing: it is multiplied by the row of ones.",
-                left[:, :-1] @ top[:-1],
-            )
+        if self.bias:
+            hint = "The bias is missing: it is multiplied by the row of ones."
+            yield hint, left[:, :-1] @ top[:-1]
         if left.shape[0] == left.shape[1]:
             yield "Transposed: take rows, not columns, of the matrix on the left.", left.T @ top
         if top.shape[0] == top.shape[1]:
@@ -210,9 +214,10 @@ class Fold(Rule):
             across = top.sum(axis=1 - self.axis, keepdims=True).T
             yield f"Along the wrong side: take each {self.line}.", across
         yield SIGN, -result
-        for k in range(top.shape[self.axis]):
-            part = np.take(top, [k], axis=self.axis)
-            yield "Not accumulated: one number of the sum is missing.", total - part
+        if not self.mean:
+            for k in range(top.shape[self.axis]):
+                part = np.take(top, [k], axis=self.axis)
+                yield "Not accumulated: one number of the sum is missing.", total - part
 
 
 class Choose(Rule):
@@ -231,6 +236,9 @@ class Choose(Rule):
 
     def beside(self, left: str) -> str:
         return "choose"
+
+    def how(self, left: str, top: str) -> str:
+        return f"1 if {top} has {self.words} of column {{column}} there, 0 if not."
 
     def formula(self, i: int, j: int, left: Places, top: Places) -> str:
         larger = "+".join(f"({row[j]}>{top[i][j]})" for row in top)
@@ -281,6 +289,9 @@ class Pick(Rule):
 
     def beside(self, left: str) -> str:
         return f"{left} ≤"
+
+    def how(self, left: str, top: str) -> str:
+        return f"Go down column {{column}} of {top} until it is at least the number in {left}."
 
     def formula(self, i: int, j: int, left: Places, top: Places) -> str:
         return "+".join(["1", *(f"({row[j]}<{left[0][j]}-0.000000001)" for row in top)])
