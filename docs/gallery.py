@@ -68,7 +68,7 @@ nothing, writes its pictures into `out/NAME/`, and ends with a line that says wh
 
 `byhand/` has worksheets: the same systems with numbers small enough to be worked out on paper.
 The table is written by `python docs/gallery.py`, from full runs with seed 0 on one thread; the
-time is that of the processor.
+time is that of the processor, on a machine that was busy with other work.
 
 | | |
 |---|---|

@@ -29,7 +29,7 @@ from tinytensor.utils.tokenizers import CharTokenizer
 PRESETS = {
     "small": {},
     "cpu": {"layers": 4, "heads": 4, "width": 128, "context": 64, "batch": 12, "lr": 1e-3,
-            "steps": 2000, "target": 1.9},
+            "steps": 2000, "target": 1.6},
 }  # fmt: skip
 WAYS = (
     {"temperature": 0.0},
