@@ -8,9 +8,10 @@
 3. A copy of the reference, the policy, writes reviews and learns from their rewards (proximal
    policy optimisation), less β times how far it moves away: KL = E[log policy − log reference].
 
-Without β, the policy finds what the reward model overrates, and writes what nobody would read. The
-result is how often the reader prefers the policy's review to one of the reference; it counts only
-if KL is within its limit, else it is 0.
+A second policy learns without β. Nothing holds it to its language: it may find what the reward
+model overrates, and write what nobody would read; with seed 0 it does. The result is how often the
+reader prefers the review of the policy with β to one of the reference; it counts only if KL is
+within its limit, else it is 0.
 """
 
 from __future__ import annotations
@@ -38,12 +39,12 @@ class Settings(Example):
     language: int = 150  # steps of the reference
     pairs: int = 4000  # that the reader is asked about
     beta: float = 0.2  # the price of a nat of KL
-    limit: float = 6.0  # of KL, in nats for each review
+    limit: float = 5.0  # of KL, in nats for each review
     clip: float = 0.2  # how far a probability may move at once
     batch: int = 64
     lr: float = 0.001
     steps: int = 60  # of the policy
-    target: float = 0.8
+    target: float = 0.75
 
 
 class RewardModel(nn.Module):
@@ -133,7 +134,7 @@ def show(runs: dict[float, History], settings: Settings) -> None:
         for beta, history in runs.items()
         for name in ("reward model", "reader")
     }
-    title = "Without β, the reward model is pleased and the reader is not"
+    title = "What the reward model gives for a review, and what the reader would"
     lines(settings.folder / "reward.svg", curves, title, "step", "score of a review")
     curves = {f"β = {beta:g}": (steps, history["KL"]) for beta, history in runs.items()}
     curves["limit"] = (steps, [settings.limit] * settings.steps)
