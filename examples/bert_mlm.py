@@ -26,7 +26,7 @@ from tinytensor.train.progress import Progress
 
 @dataclass
 class Settings(Example):
-    quick_run = {"steps": 300, "fine_tuning": 60, "width": 32, "batch": 32, "lr": 0.005,
+    quick_run = {"steps": 400, "fine_tuning": 80, "width": 32, "batch": 32, "lr": 0.005,
                  "target": 0.75}  # fmt: skip
 
     layers: int = 2

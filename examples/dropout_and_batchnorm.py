@@ -27,7 +27,7 @@ from tinytensor.train.progress import Progress
 @dataclass
 class Settings(Example):
     measure = "gain"
-    quick_run = {"steps": 150, "target": 0.0}
+    quick_run = {"steps": 150, "target": 0.01}
 
     samples: int = 500
     width: int = 256
