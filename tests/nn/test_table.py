@@ -203,7 +203,9 @@ def test_same_as_pytorch(row: Row, dtype: Any, tolerance: float) -> None:
 @needs_torch
 @each(SAME_NAME)
 def test_repr_is_that_of_pytorch(row: Row) -> None:
-    assert repr(ours(row).module) == repr(theirs(row).module)
+    # In MultiheadAttention they have a subclass of Linear, for a quantizer's sake.
+    expected = repr(theirs(row).module).replace("NonDynamicallyQuantizableLinear", "Linear")
+    assert repr(ours(row).module) == expected
 
 
 @each(DIFFERENTIABLE)
