@@ -43,7 +43,7 @@ class Settings(Example):
     lr: float = 0.003
     sampling: int = 16  # steps from noise to a video
     steps: int = 700
-    target: float = 0.8
+    target: float = 0.75
 
 
 class DiffusionTransformer(nn.Module):

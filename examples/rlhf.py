@@ -8,10 +8,10 @@
 3. A copy of the reference, the policy, writes reviews and learns from their rewards (proximal
    policy optimisation), less β times how far it moves away: KL = E[log policy − log reference].
 
-A second policy learns without β. Nothing holds it to its language: it may find what the reward
-model overrates, and write what nobody would read; with seed 0 it does. The result is how often the
-reader prefers the review of the policy with β to one of the reference; it counts only if KL is
-within its limit, else it is 0.
+A second policy learns without β. Nothing holds it to its language: it ends with nearly one sentence
+for all nouns or, as with seed 0, with words that only the reward model likes. The result is how
+often the reader prefers the review of the policy with β to one of the reference; it counts only if
+KL is within its limit, else it is 0.
 """
 
 from __future__ import annotations
