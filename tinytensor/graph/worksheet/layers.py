@@ -137,7 +137,7 @@ def residual(sheet: Sheet, size: str) -> Backward:
 
 @kind("dropout", "Dropout: while training, backward, and afterwards")
 def dropout(sheet: Sheet, size: str) -> Backward:
-    inner, hidden, out = {"small": (2, 3, 1), "medium": (2, 4, 2), "large": (3, 5, 2)}[size]
+    inner, hidden, out = {"small": (2, 4, 2), "medium": (2, 4, 2), "large": (3, 5, 2)}[size]
     samples = 1 if size == "small" else 2
     X = sheet.given("X", sheet.whole(inner, samples, 1, 4))
     numbers = [[sheet.draw.choice((*range(2, 50), *range(51, 99))) / 100] for _ in range(hidden)]

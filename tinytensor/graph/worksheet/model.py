@@ -25,6 +25,7 @@ from ...create import ones, tensor
 from ...dtype import float64
 from ...ops import cat
 from ...tensor import Tensor
+from .named import MASK
 from .numbers import is_clean, is_readable, tolerance
 from .rules import Relu, Rule
 
@@ -265,12 +266,20 @@ class Sheet:
         values = [cell.value for cell in self.blanks]
         untidy = sum(not self._is_tidy(value) for value in values)
         too_many = max(0, values.count(0.0) - int(MOST_ZEROS * len(values)))
-        return untidy + too_many + self._lacks_strikes()
+        return untidy + too_many + self._is_dull()
 
-    def _lacks_strikes(self) -> bool:
-        """Whether ReLU has many numbers and strikes out none."""
-        tops = [step.top.values for step in self.steps if isinstance(step.rule, Relu)]
-        return sum(top.size for top in tops) > 3 and all((top > 0).all() for top in tops)
+    def _is_dull(self) -> bool:
+        """Whether ReLU strikes out none of many numbers, or its mask stops no gradient."""
+        struck = [step.top.values < 0 for step in self.steps if isinstance(step.rule, Relu)]
+        stopped = [
+            (step.left.values < 0) & (step.top.values != 0)
+            for step in self.steps
+            if step.rule is MASK and step.left is not None
+        ]
+        many = sum(marks.size for marks in struck) > 3
+        return any(
+            marks and not any(map(np.any, marks)) for marks in (struck if many else [], stopped)
+        )
 
     def finish(self) -> None:
         """Number the blanks and work out what mistakes would give."""
