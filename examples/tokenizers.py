@@ -47,7 +47,7 @@ class Settings(Example):
     batch: int = 16
     lr: float = 0.003
     steps: int = 400
-    target: float = 2.7
+    target: float = 2.5
 
 
 def bytes_per_token(tokenizer: Tokenizer, text: str) -> float:
@@ -147,6 +147,7 @@ def main(settings: Settings) -> float:
     packed = zlib.compress(text.encode() + unseen.encode(), level=9)
     before = zlib.compress(text.encode(), level=9)
     reached["zlib"] = 8 * (len(packed) - len(before)) / len(unseen.encode())
+    print(f"\nzlib needs {reached['zlib']:.3f} bits for each byte")
     title = f"Bits for each byte of unseen text, after {settings.steps} steps"
     bars(settings.folder / "bits_per_byte.svg", reached, title, "bits")
     return reached["byte pairs"]
