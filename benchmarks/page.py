@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import nn
 import tinytensor as tt
-from tests.browser.conftest import OPTIONS, PROGRAMS
+from tests.conftest import OPTIONS, PROGRAMS
 from tests.graph.test_explore import Layer
 from tinytensor.graph import explore
 

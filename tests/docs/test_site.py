@@ -19,9 +19,6 @@ import nn
 import tinytensor as tt
 from tinytensor.graph.engine import is_there
 
-from ..browser.conftest import browser as browser
-from ..browser.conftest import page as page
-
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.glob("*.md"))
