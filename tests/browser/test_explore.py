@@ -367,6 +367,19 @@ def test_the_view_is_saved(page: Any, small: GraphPage, tmp_path: Path) -> None:
     )
 
 
+def test_no_node_is_under_the_buttons(page: Any, small: GraphPage) -> None:
+    page.set_viewport_size({"width": 1300, "height": 460})  # so low that the picture fills it
+    open_page(page, small)
+    lowest_button = page.evaluate(
+        "document.querySelector('.view-tools').getBoundingClientRect().bottom"
+    )
+    highest_node = page.evaluate(
+        "Math.min(...[...document.querySelectorAll('.entry')]"
+        ".map((entry) => entry.getBoundingClientRect().top))"
+    )
+    assert highest_node >= lowest_button
+
+
 def test_a_narrow_window(page: Any, toy: GraphPage) -> None:
     page.set_viewport_size({"width": 420, "height": 800})
     open_page(page, toy, "#walk=backward&step=20")

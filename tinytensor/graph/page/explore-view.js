@@ -7,6 +7,7 @@
 const View = (() => {
   const { svg } = TT;
   const MARGIN = 24;
+  const BUTTONS = 36; // pixels that the buttons take at the top
   const SMALLEST = 0.65; // the scale at which labels can still be read
   const GLIDE = 180; // milliseconds
 
@@ -215,8 +216,10 @@ const View = (() => {
 
   /* The whole picture, or all of its width if it is very long, starting at its busy end. */
   function fit() {
-    const [width, height] = picture.layout.size;
-    setBox({ x: -MARGIN, y: -MARGIN, w: width + 2 * MARGIN, h: height + 2 * MARGIN });
+    const [width, height] = picture.layout.size.map((size) => size + 2 * MARGIN);
+    const room = Math.max((seen.height || 600) - BUTTONS, BUTTONS);
+    const above = BUTTONS / Math.min((seen.width || 800) / width, room / height); // in the picture
+    setBox({ x: -MARGIN, y: -MARGIN - above, w: width, h: height + above });
     const scale = scaleOf(box);
     if (scale > 1.25) zoom(1.25 / scale);
   }
