@@ -95,7 +95,8 @@ PICTURES: dict[str, tuple[Callable[[], Tensor], dict]] = {
 # ------------------------------------------------------------------------------------------
 
 DOCS = Path(__file__).resolve().parent
-SOFTMAX_STEP = 4  # of attention-steps.html: the one that is photographed
+STEPS = "attention-steps.html"  # which the page writes; the site has it as a live page
+SOFTMAX_STEP = 4  # of it: the one that is photographed
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
@@ -141,9 +142,12 @@ def main(folder: Path) -> None:
             loss = make_loss()
         path = graph.render(loss, folder / f"{name}.svg", **options)
         report(path)
-    run_page(DOCS / "attention.md", folder)
-    steps = (folder / "attention-steps.html").as_uri()
-    photograph(f"{steps}#walk=backward&step={SOFTMAX_STEP}", folder / "attention-steps.png")
+    with tempfile.TemporaryDirectory() as made:
+        run_page(DOCS / "attention.md", Path(made))
+        for picture in Path(made).glob("attention-*.svg"):
+            shutil.copy(picture, folder)
+        steps = (Path(made) / STEPS).as_uri()
+        photograph(f"{steps}#walk=backward&step={SOFTMAX_STEP}", folder / "attention-steps.png")
     for path in sorted(folder.glob("attention-*")):
         report(path)
 

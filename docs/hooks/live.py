@@ -6,6 +6,9 @@ The graphs are those of docs/pictures.py, so that a picture and its page show th
 from __future__ import annotations
 
 import importlib.util
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from symbols import ROOT
@@ -13,17 +16,29 @@ from symbols import ROOT
 PAGES = {"attention-head": "attention", "network": "mlp", "transformer": "transformer"}
 
 
-def step_page(name: str) -> str:
-    """The step-through page of one of the graphs in docs/pictures.py."""
-    import tinytensor as tt
-    from tinytensor import graph
-
+def load_pictures() -> Any:
+    """docs/pictures.py, which is no package's module."""
     spec = importlib.util.spec_from_file_location("pictures", ROOT / "docs" / "pictures.py")
     assert spec is not None and spec.loader is not None
     pictures = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(pictures)
+    return pictures
+
+
+def step_page(loss: Callable) -> str:
+    """The step-through page of one of the graphs in docs/pictures.py."""
+    import tinytensor as tt
+    from tinytensor import graph
+
     tt.manual_seed(3)
-    return graph.explore(getattr(pictures, name)).html
+    return graph.explore(loss).html
+
+
+def attention_case(pictures: Any) -> str:
+    """The step-through page that the code of docs/attention.md writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        pictures.run_page(ROOT / "docs" / "attention.md", Path(folder))
+        return (Path(folder) / pictures.STEPS).read_text("utf-8")
 
 
 def worksheet() -> str:
@@ -37,7 +52,9 @@ def on_files(files: Any, config: Any) -> Any:
     """MkDocs calls this with all files."""
     from mkdocs.structure.files import File
 
-    texts = {page: step_page(name) for page, name in PAGES.items()}
+    pictures = load_pictures()
+    texts = {page: step_page(getattr(pictures, name)) for page, name in PAGES.items()}
+    texts["attention-case"] = attention_case(pictures)
     texts["worksheet"] = worksheet()
     for page, text in texts.items():
         files.append(File.generated(config, f"live/{page}.html", content=text))

@@ -108,7 +108,13 @@ def test_a_notebook_as_a_page() -> None:
 @pytest.mark.skipif(not is_there(), reason="no Graphviz: pip install pygraphviz")
 @pytest.mark.parametrize("name", sorted(live.PAGES))
 def test_pages_of_graphs(name: str) -> None:
-    assert "<html" in live.step_page(live.PAGES[name])
+    assert "<html" in live.step_page(getattr(live.load_pictures(), live.PAGES[name]))
+
+
+@pytest.mark.skipif(not is_there(), reason="no Graphviz: pip install pygraphviz")
+def test_the_page_of_the_case_on_paper() -> None:
+    text = live.attention_case(live.load_pictures())
+    assert "<title>Attention, step by step</title>" in text
 
 
 # ------------------------------------------------------------------------------------------
