@@ -1,4 +1,4 @@
-"""Memory for what kernels give, used again.
+"""Memory for large results, of kernels and of a few other ops, used again.
 
 The pages of a fresh large array come from the system one by one, as they are first touched, and go
 back when it is freed: in a training step that is more work than many an op. Here the memory of an

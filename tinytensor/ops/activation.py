@@ -7,6 +7,7 @@ others, in pointwise.py and trigonometry.py.
 from __future__ import annotations
 
 import math
+from operator import mul
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.inplace import write
@@ -14,6 +15,7 @@ from ..autograd.op import Op
 from ..backend import Array, xp
 from ..errors import ShapeError
 from ..kernels.route import accelerated
+from .blockwise import blockwise
 from .clamp import where
 from .dims import existing_dim
 from .erf import erf
@@ -56,37 +58,45 @@ class Gelu(Op):
     fresh = True
 
     def forward(self, x: Array) -> Array:
-        return x * self.keep(normal_cdf, x)
+        return blockwise(mul, x, self.keep(blockwise, normal_cdf, x))
 
     def backward(self, g: Any) -> Any:
         (x,) = self.saved
-        density = exp(x * x * -0.5) * ONE_OVER_SQRT_2_PI
-        return g * (self.recall(normal_cdf, x) + x * density)
+        return blockwise(gelu_gradient, g, x, self.recall(blockwise, normal_cdf, x))
 
 
-def gelu_tanh(x: Any) -> Any:
-    """The tanh in gelu's approximation."""
-    return tanh(x * (x * x * TANH_CUBIC + TANH_SCALE))
+def gelu_gradient(g: Any, x: Any, below: Any) -> Any:
+    """g·(Φ(x) + x·φ(x))"""
+    density = exp(x * x * -0.5) * ONE_OVER_SQRT_2_PI
+    return g * (below + x * density)
+
+
+def gelu_gate(x: Any) -> Any:
+    """s = σ(2u), which is ½·(1 + tanh u), and keeps its digits where tanh nears −1."""
+    return sigmoid(x * (x * x * (2 * TANH_CUBIC) + 2 * TANH_SCALE))
 
 
 @accelerated("activation")
 class GeluTanh(Op):
-    """y = ½·x·(1 + t), t = tanh u, u = √(2/π)·(x + 0.044715·x³);
-    dx = g·½·(1 + t + x·(1 − t²)·du/dx)
+    """y = ½·x·(1 + tanh u) = x·s, s = σ(2u), u = √(2/π)·(x + 0.044715·x³);
+    dx = g·(s + x·s·(1 − s)·2·du/dx)
     """
 
     saves = ("x",)
     fresh = True
 
     def forward(self, x: Array) -> Array:
-        t = self.keep(gelu_tanh, x)
-        return x * (t * 0.5 + 0.5)
+        return blockwise(mul, x, self.keep(blockwise, gelu_gate, x))
 
     def backward(self, g: Any) -> Any:
         (x,) = self.saved
-        t = self.recall(gelu_tanh, x)
-        inner = x * x * (3 * TANH_CUBIC) + TANH_SCALE
-        return g * ((x * (1 - t * t) * inner + t) * 0.5 + 0.5)
+        return blockwise(gelu_tanh_gradient, g, x, self.recall(blockwise, gelu_gate, x))
+
+
+def gelu_tanh_gradient(g: Any, x: Any, s: Any) -> Any:
+    """g·(s + x·s·(1 − s)·2·du/dx)"""
+    slope = x * x * (6 * TANH_CUBIC) + 2 * TANH_SCALE
+    return g * s * (x * (1 - s) * slope + 1)
 
 
 @accelerated("activation")
