@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import textwrap
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -233,3 +235,36 @@ def test_a_kernel_is_compiled_once_and_kept(tmp_path: Path) -> None:
     code = "import tinytensor as tt; tt.relu(tt.ones(1 << 16))"
     notes = [python(code, NUMBA_CACHE_DIR=str(tmp_path)).stderr for _ in range(2)]
     assert "tinytensor: compiling the kernel relu, once" in notes[0] and notes[1] == ""
+
+
+@needs_numba
+def test_a_kept_kernel_is_loaded_without_what_compiles(tmp_path: Path) -> None:
+    code = """
+        import sys, tinytensor as tt
+        from tinytensor.nn import functional as F
+        x = (tt.arange(4 * 64 * 32).reshape(1, 4, 64, 32) % 7 - 3) / 5.0
+        x.requires_grad = True
+        F.scaled_dot_product_attention(x, x, F.linear(x, x[0, 0, :32])).sum().backward()
+        print("numba.np.npyimpl" in sys.modules, x.grad.numpy().tobytes().hex())
+        """
+    first, second = (
+        python(textwrap.dedent(code), NUMBA_CACHE_DIR=str(tmp_path)).stdout.split()
+        for _ in range(2)
+    )
+    assert (first[0], second[0]) == ("True", "False")
+    assert first[1] == second[1]
+
+
+@needs_numba
+def test_kernels_run_where_nothing_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tinytensor.kernels import compile
+
+    def refuse(kernel: Any) -> None:
+        raise RuntimeError("cannot cache function: no locator available")
+
+    monkeypatch.setattr(compile, "_KernelCache", refuse)
+    assert compile.serial(twice)(4) == 8
+
+
+def twice(x: int) -> int:
+    return 2 * x

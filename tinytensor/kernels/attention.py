@@ -18,9 +18,10 @@ from numba import prange, types
 from .blas import gemm
 from .compile import parallel_for, part
 from .memory import empty
-from .vector_math import exp, f32
+from .vector_math import exp_up_to_0, f32, largest
 
-QUERIES, KEYS = 64, 256  # the size of a tile of scores: 64 KB
+QUERIES = 64
+KEYS, KEYS_BACKWARD = 512, 256  # with the queries, the size of tiles of scores: 128 KB
 
 _matrices = types.Array(types.float32, 4, "A", readonly=True)  # (N, H, length, width)
 _result = types.Array(types.float32, 4, "A")
@@ -49,15 +50,13 @@ def scores(q, k, scale, bias, n, h, first_query, first_key, causal, s):
 def soften(s, top, total, y):
     """s ← exp(s − top), row by row; when top grows, total and y shrink to match."""
     for i in range(s.shape[0]):
-        highest = top[i]
-        for j in range(s.shape[1]):
-            highest = max(highest, s[i, j])
+        highest = max(top[i], largest(s, i))
         # A row that may not attend to anything yet: exp(−inf − 0) = 0, not NaN.
         base = f32(0.0) if highest == f32(-np.inf) else highest
-        shrink = exp(top[i] - base)
+        shrink = exp_up_to_0(top[i] - base)
         row_total = f32(0.0)
         for j in range(s.shape[1]):
-            p = exp(s[i, j] - base)
+            p = exp_up_to_0(s[i, j] - base)
             s[i, j] = p
             row_total += p
         total[i] = total[i] * shrink + row_total
@@ -83,8 +82,9 @@ def attention(query, key, value, bias, drop, scale, causal, y, normalizer):
         last = min(first + QUERIES, length)
         rows = last - first
         q, out = query[n, h, first:last], np.zeros((rows, width), dtype=np.float32)
-        top = np.full(rows, f32(-np.inf))
-        total = np.zeros(rows, dtype=np.float32)
+        top, total = np.empty(rows, dtype=np.float32), np.empty(rows, dtype=np.float32)
+        for i in range(rows):
+            top[i], total[i] = f32(-np.inf), f32(0.0)
         tile = np.empty(rows * KEYS, dtype=np.float32)
         end = min(key.shape[2], last) if causal else key.shape[2]
         for start in range(0, end, KEYS):
@@ -125,11 +125,11 @@ def attention_gradient(
             for j in range(g.shape[3]):
                 total += g[n, h, i, j] * y[n, h, i, j]
             delta[i] = total
-        tiles = np.empty((2, QUERIES * KEYS), dtype=np.float32)
-        for start in range(0, key.shape[2], KEYS):
-            end = min(start + KEYS, key.shape[2])
-            dk[n, h, start:end] = f32(0.0)
-            dv[n, h, start:end] = f32(0.0)
+        tiles = np.empty((2, QUERIES * KEYS_BACKWARD), dtype=np.float32)
+        for start in range(0, key.shape[2], KEYS_BACKWARD):
+            end = min(start + KEYS_BACKWARD, key.shape[2])
+            clear(dk, n, h, start, end)
+            clear(dv, n, h, start, end)
             for first in range(start // QUERIES * QUERIES if causal else 0, length, QUERIES):
                 last = min(first + QUERIES, length)
                 stop = min(end, last) if causal else end
@@ -148,18 +148,25 @@ def attention_gradient(
 
 
 @part
+def clear(x, n, h, start, end):
+    for i in range(start, end):
+        for j in range(x.shape[3]):
+            x[n, h, i, j] = f32(0.0)
+
+
+@part
 def weights_and_gradient(s, da, drop, n, h, first, start, normalizer, delta):
     """s ← A (with dropout, A·D) and da ← dS, for one tile of scores s and of g·Vᵀ."""
     for i in range(s.shape[0]):
         z, along = normalizer[first + i], delta[first + i]
         if drop.size:
             for j in range(s.shape[1]):
-                a, kept = exp(s[i, j] - z), drop[n, h, first + i, start + j]
+                a, kept = exp_up_to_0(s[i, j] - z), drop[n, h, first + i, start + j]
                 s[i, j] = a * kept
                 da[i, j] = a * (da[i, j] * kept - along)
         else:
             for j in range(s.shape[1]):
-                a = exp(s[i, j] - z)
+                a = exp_up_to_0(s[i, j] - z)
                 s[i, j] = a
                 da[i, j] = a * (da[i, j] - along)
 

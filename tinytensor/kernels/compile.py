@@ -5,42 +5,61 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numba
 from numba.core import event
+from numba.core.caching import FunctionCache
+from numba.core.runtime import rtsys
 
 # Sums may be reordered, so that they vectorise, and a·b + c may be one instruction; but NaN and
 # infinity stay what they are (so no "arcp", whose estimate of 1/√∞ is NaN).
 # For one number of threads the result is the same, run to run.
 _RULES = {"contract", "reassoc", "nsz"}
-_OPTIONS: dict[str, Any] = {
-    "cache": True, "nogil": True, "fastmath": _RULES, "error_model": "numpy"
-}  # fmt: skip
+_OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": _RULES, "error_model": "numpy"}
 
+# Only loops over `prange` are shared out: looking for others takes half of a compilation.
+_OTHERS = "comprehension", "fusion", "inplace_binop", "numpy", "reduction", "setitem", "stencil"
+_PARALLEL = {"prange": True, **dict.fromkeys(_OTHERS, False)}
 
 # Files whose functions are compiled into the kernels of others
 _SHARED = ("blas.py", "compile.py", "small_product.py", "vector_math.py")
 
 
-def _compile(function: Callable, **options: Any) -> Any:
-    kernel = numba.njit(**_OPTIONS, **options)(function)
-    kept = getattr(kernel._cache, "_cache_file", None)  # None where no folder can be written to
-    if kept is not None:
-        # Numba takes what is on disk for good as long as the kernel's own file is unchanged.
+class _KernelCache(FunctionCache):
+    """Numba's cache on disk, made to load faster, and to look at more than the kernel's file."""
+
+    def __init__(self, kernel: Callable) -> None:
+        super().__init__(kernel)
         shared = [Path(__file__).with_name(name) for name in _SHARED]
-        states = [path.stat() for path in (Path(function.__code__.co_filename), *shared)]
-        kept._source_stamp = tuple((state.st_mtime, state.st_size) for state in states)
-    return kernel
+        states = [path.stat() for path in (Path(kernel.__code__.co_filename), *shared)]
+        self._cache_file._source_stamp = tuple((s.st_mtime, s.st_size) for s in states)
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        """The compiled kernel, or None.
+
+        Numba would first import all that it may need to compile something, a third of a warm start.
+        """
+        rtsys.initialize(context)  # memory for arrays that a kernel makes
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(signature, context)
+
+
+def _compile(kernel: Callable, **options: Any) -> Any:
+    compiled = numba.njit(**_OPTIONS, **options)(kernel)
+    with suppress(RuntimeError):  # no folder can be written to: compiled anew in each process
+        compiled._cache = _KernelCache(kernel)
+    return compiled
 
 
 _serial: set[Callable] = set()  # kernels that run in one thread
 
 
 def part(function: Callable) -> Any:
-    """Compile a function that kernels call."""
-    return _compile(function)
+    """Compile a function that kernels call, into each of them."""
+    return numba.njit(**_OPTIONS)(function)
 
 
 def serial(function: Callable) -> Any:
@@ -54,7 +73,7 @@ def parallel(function: Callable) -> Any:
 
     It is compiled for the types and memory layouts that it is first called with.
     """
-    return _compile(function, parallel=True)
+    return _compile(function, parallel=_PARALLEL)
 
 
 def parallel_for(*types: Any) -> Callable:

@@ -24,7 +24,8 @@ def linear(x, weight, bias, y, threads):
         start, stop = share(x.shape[0], threads, i)
         if bias.size:
             for row in range(start, stop):
-                y[row] = bias
+                for j in range(bias.size):
+                    y[row, j] = bias[j]
         if start < stop:
             beta = 1.0 if bias.size else 0.0
             gemm(x[start:stop], False, weight, True, y[start:stop], 1.0, beta)

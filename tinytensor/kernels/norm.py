@@ -65,8 +65,9 @@ def layer_norm_gradient(x, weight, eps, centers, variances, g, dx, dw, db):
                 db_here[j] += g[row, j]
             for j in range(x.shape[1]):
                 dx[row, j] = scale * (g[row, j] * weight[j] - total - normal[j] * along)
-        dw[i] = dw_here
-        db[i] = db_here
+        for j in range(x.shape[1]):
+            dw[i, j] = dw_here[j]
+            db[i, j] = db_here[j]
 
 
 @parallel
@@ -103,7 +104,8 @@ def rms_norm_gradient(x, weight, eps, squares, g, dx, dw):
                 dw_here[j] += g[row, j] * normal[j]
             for j in range(x.shape[1]):
                 dx[row, j] = scale * (g[row, j] * weight[j] - normal[j] * along)
-        dw[i] = dw_here
+        for j in range(x.shape[1]):
+            dw[i, j] = dw_here[j]
 
 
 def normalizes_rows(x: Any, axes: tuple, *parameters: Any) -> bool:

@@ -73,8 +73,9 @@ def add_layer_norm_gradient(
             for j in range(x.shape[1]):
                 dn = g[row, j] * weight[j]
                 dx[row, j] = d_total[row, j] + scale * (dn - first - normal[j] * along)
-        dw[i] = dw_here
-        db[i] = db_here
+        for j in range(x.shape[1]):
+            dw[i, j] = dw_here[j]
+            db[i, j] = db_here[j]
 
 
 @parallel
@@ -114,7 +115,8 @@ def add_rms_norm_gradient(x, residual, weight, eps, squares, d_total, g, dx, dw)
             for j in range(x.shape[1]):
                 dn = g[row, j] * weight[j]
                 dx[row, j] = d_total[row, j] + scale * (dn - normal[j] * along)
-        dw[i] = dw_here
+        for j in range(x.shape[1]):
+            dw[i, j] = dw_here[j]
 
 
 def _rows(size: int, *arrays: Any) -> list:

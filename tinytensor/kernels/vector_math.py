@@ -17,7 +17,7 @@ LOG2_E = f32(1.4426950408889634)
 LN_2_HIGH = f32(0.693359375)
 LN_2_LOW = f32(-2.12194440e-4)
 
-LOWEST = f32(-87.0)  # e to this is nearly the least normal number
+LOWEST = f32(-88.0)  # e to this is below the least normal number
 HIGHEST = f32(88.72283)  # e to this is the largest
 
 ERF_E0, ERF_E1, ERF_E2, ERF_E3, ERF_E4, ERF_E5 = map(f32, E)
@@ -26,24 +26,57 @@ ERF_F0, ERF_F1, ERF_F2, ERF_F3, ERF_F4, ERF_F5 = map(f32, F)
 
 @part
 def exp(x):
-    """eˣ = 2ⁿ·eʳ, n = round(x / ln 2), r = x − n·ln 2; to 3e-7, and 0 below e⁻⁸⁷."""
-    n = np.floor(x * LOG2_E + f32(0.5))
-    n = f32(-126.0) if n < f32(-126.0) else n
+    """eˣ = 2ⁿ·eʳ, n = round(x / ln 2), r = x − n·ln 2; to 3e-7, and 0 below e⁻⁸⁷·⁶."""
+    z = LOWEST if x < LOWEST else x
+    n = np.floor(z * LOG2_E + f32(0.5))
     n = f32(127.0) if n > f32(127.0) else n
-    r = x - n * LN_2_HIGH - n * LN_2_LOW
-    # e^r on |r| ≤ ln 2 / 2: the minimax polynomial of Cephes' expf
+    y = exp_near_0(z - n * LN_2_HIGH - n * LN_2_LOW) * power_of_2(n)
+    return f32(np.inf) if x > HIGHEST else y
+
+
+@part
+def exp_up_to_0(x):
+    """As exp, for x ≤ 0, or above it by no more than a rounding error: in fewer steps."""
+    z = LOWEST if x < LOWEST else x
+    n = np.floor(z * LOG2_E + f32(0.5))
+    return exp_near_0(z - n * LN_2_HIGH - n * LN_2_LOW) * power_of_2(n)
+
+
+@part
+def exp_near_0(r):
+    """eʳ on |r| ≤ ln 2 / 2: the minimax polynomial of Cephes' expf."""
     p = f32(1.9875691500e-4)
     p = p * r + f32(1.3981999507e-3)
     p = p * r + f32(8.3334519073e-3)
     p = p * r + f32(4.1665795894e-2)
     p = p * r + f32(1.6666665459e-1)
     p = p * r + f32(5.0000001201e-1)
-    p = p * r * r + r + f32(1.0)
-    # 2ⁿ: its exponent, n + 127, stands in the bits from 23 on
-    power = np.int32((np.int32(n) + np.int32(127)) << np.int32(23)).view(np.float32)
-    y = p * power
-    y = f32(0.0) if x < LOWEST else y
-    return f32(np.inf) if x > HIGHEST else y
+    return p * r * r + r + f32(1.0)
+
+
+@part
+def power_of_2(n):
+    """2ⁿ for a whole n in −126 … 127, and 0 for −127: the bits from 23 on are n + 127."""
+    return np.int32((np.int32(n) + np.int32(127)) << np.int32(23)).view(np.float32)
+
+
+@part
+def largest(x, i):
+    """The largest number in row i of x (…, N); NaN if one is there.
+
+    As whole numbers, the bits of floats are in the same order, those of negative ones in reverse;
+    only of whole numbers does the search for the largest vectorise.
+    """
+    top = np.int32(-(2**31))
+    for j in range(x.shape[1]):
+        top = max(top, in_order(f32(x[i, j]).view(np.int32)))
+    return np.int32(in_order(top)).view(np.float32)
+
+
+@part
+def in_order(bits):
+    """The bits of a float as a whole number that grows with it; and back."""
+    return bits ^ ((bits >> np.int32(31)) & np.int32(2**31 - 1))
 
 
 @part
