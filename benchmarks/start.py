@@ -1,0 +1,81 @@
+"""How long a new process takes until its first training step of the GPT is done.
+
+    python benchmarks/start.py                 a table; a minute or two, most of it compiling
+
+PyTorch and tinytensor start by turns, in new processes. `import` is the library's own, after
+NumPy's; `first step` what the first step takes longer than the ones after it. tinytensor's kernels
+are compiled into an empty folder first, which is a row of its own; then they come from there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+
+from contender import CONTENDERS, is_there
+
+ROUNDS = 7
+SCRIPT = """
+import importlib, json, sys, time
+import numpy
+
+moments = [time.perf_counter()]
+lib = importlib.import_module(sys.argv[1])
+importlib.import_module(sys.argv[1] + ".nn")
+moments.append(time.perf_counter())
+import gpt
+step = gpt.training_step(lib, gpt.SETTINGS["gpt"])
+seconds = []
+for _ in range(6):
+    start = time.perf_counter()
+    step()
+    seconds.append(time.perf_counter() - start)
+print(json.dumps([moments[1] - moments[0], seconds[0] - sorted(seconds[1:])[2]]))
+"""
+
+
+def start(name: str, folder: str) -> tuple[float, float]:
+    """Seconds of the import, and of the first step above another, in a new process."""
+    package = "torch" if name == "PyTorch" else "tinytensor"
+    environment = {**os.environ, **CONTENDERS[name][1], "NUMBA_CACHE_DIR": folder}
+    environment["PYTHONPATH"] = os.path.dirname(os.path.abspath(__file__))
+    command = [sys.executable, "-c", SCRIPT, package]
+    done = subprocess.run(command, env=environment, capture_output=True)
+    if done.returncode:
+        raise SystemExit(f"{name}: {done.stderr.decode()}")
+    imported, first = json.loads(done.stdout)
+    return imported, first
+
+
+def print_row(name: str, times: list[tuple[float, float]]) -> None:
+    imports, firsts = zip(*times, strict=True)
+    text = f"  {name:36}"
+    for seconds in (imports, firsts):
+        text += f"{statistics.median(seconds):8.2f} s ({min(seconds):.2f} – {max(seconds):.2f})"
+    print(text, flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="processes of each contender")
+    rounds = parser.parse_args().rounds
+    names = [name for name in ("PyTorch", "tinytensor", "tinytensor NumPy only") if is_there(name)]
+    with tempfile.TemporaryDirectory() as folder:
+        print(f"{'':38}{'import':>8}{'first step':>27}")
+        if "tinytensor" in names:
+            print_row("tinytensor, compiling its kernels", [start("tinytensor", folder)])
+        times: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
+        for _ in range(rounds):
+            for name in names:
+                times[name].append(start(name, folder))
+    for name in names:
+        print_row(name, times[name])
+
+
+if __name__ == "__main__":
+    main()
