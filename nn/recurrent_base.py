@@ -205,7 +205,7 @@ class RNNBase(Module):
         batched = input.dim() == 3
         batch_dim = 0 if self.batch_first and batched else 1
         x = input if batched else input.unsqueeze(1)  # (T, in) → (T, 1, in)
-        x = x.transpose(0, 1) if batch_dim == 0 else x  # (N, T, in) → (T, N, in)
+        x = x.transpose(0, 1).contiguous() if batch_dim == 0 else x  # (N, T, in) → (T, N, in)
         self._check_input(x, 3)
         length, count, _ = x.shape
         if hx is not None and not batched:

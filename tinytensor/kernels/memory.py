@@ -75,6 +75,15 @@ def empty_like(x: Any) -> Any:
     return empty(x.shape)
 
 
+def copy(x: Any) -> Any:
+    """A copy of x, contiguous; of float32 in such memory."""
+    if x.dtype is not FLOAT32:
+        return x.copy(order="C")
+    y = empty_like(x)
+    np.copyto(y, x)
+    return y
+
+
 def release_memory() -> None:
     """Give the memory that kernels keep for later, at most 1 GB, back to the system."""
     _shelf.clear()

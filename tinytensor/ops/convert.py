@@ -28,6 +28,8 @@ from ..dtype import (
     to_numpy_dtype,
     uint8,
 )
+from ..kernels.memory import copy
+from ..kernels.route import ndarray
 from ..layout import contiguous_format
 from .dims import Ints
 from .promote import cast
@@ -36,16 +38,18 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
-def copy_of(x: Array) -> Array:
+def copy_of(x: Array, row_major: bool = False) -> Array:
     """A copy that keeps the order of dimensions in memory, unless elements share it (stride 0)."""
-    return x.copy(order="C" if 0 in x.strides else "K")
+    if type(x) is ndarray and (row_major or x.flags.c_contiguous):
+        return copy(x)
+    return x.copy(order="C" if row_major or 0 in x.strides else "K")
 
 
 class Clone(Op):
     """y = a copy of x, row-major in memory if asked for;  dx = g"""
 
     def forward(self, x: Array, row_major: bool) -> Array:
-        return x.copy(order="C") if row_major else copy_of(x)
+        return copy_of(x, row_major)
 
     def backward(self, g: Any) -> Any:
         return g
