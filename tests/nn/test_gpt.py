@@ -147,7 +147,7 @@ def test_cache_rows_can_be_reordered_and_cut() -> None:
         assert (found[:, 0] - expected[:, 5]).abs().max() < 1e-5
         cache.truncate(3)
         again, _ = model(rows[:, 3:], cache=cache)
-        assert (again - expected[:, 3:]).abs().max() < 1e-5
+        assert tt.allclose(again, expected[:, 3:], rtol=1e-5, atol=1e-5)  # logits reach 10
 
 
 def test_weights_can_be_captured() -> None:
