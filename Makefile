@@ -24,6 +24,7 @@ lint: $(VENV)/.dev
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/run.py
+	$(BIN)/python benchmarks/growth.py
 	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/tracing.py
 

@@ -27,7 +27,10 @@ class Setting:
     dropout: float = 0.0
 
 
+CONTEXTS = (256, 512, 1024, 2048, 4096)  # of one sequence, for growth.py
+
 SETTINGS = {
+    **{f"context-{length}": Setting(context=length, batch=1) for length in CONTEXTS},
     "gpt": Setting(),
     "gpt-512": Setting(context=512, batch=4),
     "gpt-2048": Setting(context=2048, batch=1),

@@ -144,14 +144,6 @@ def print_case(case: str, row: dict[str, dict[str, Any]]) -> None:
         print(text, flush=True)
 
 
-def print_growth(results: dict[str, dict[str, dict[str, Any]]], short: str, long: str) -> None:
-    """What a longer sequence costs, for as many tokens in all."""
-    print(f"\nfrom {CASES[short]} to {CASES[long].removeprefix('GPT step, ')}")
-    for name, found in results[long].items():
-        before, after = results[short][name]["median_ms"], found["median_ms"]
-        print(f"  {name:26}{after - before:+9.2f} ms{after / before:8.2f} times")
-
-
 def versions() -> dict[str, str]:
     packages = ("torch", "numpy", "numba", "autograd", "mygrad")
     found = {"python": platform.python_version(), "system": platform.platform()}
@@ -211,8 +203,6 @@ def main() -> None:
         add_ratios(row)
         print_case(case, row)
         results[case] = row
-    if {"gpt-512", "gpt-2048"} <= results.keys():
-        print_growth(results, "gpt-512", "gpt-2048")
     write_results(results, options.seconds)
 
 
