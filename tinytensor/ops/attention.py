@@ -14,7 +14,6 @@ from ..errors import ShapeError
 from ..kernels.route import accelerated
 from .broadcast import expands_to
 from .dropout import check_probability, random_mask, scale_of_kept
-from .linalg import product
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -33,7 +32,7 @@ class AttentionWeights(Op):
                 causal: bool) -> Array:  # fmt: skip
         self.scale = scale
         library = xp(query)
-        a = product(query * scale, key.swapaxes(-1, -2))  # (…, L, E)·(…, E, S) → (…, L, S)
+        a = (query * scale) @ key.swapaxes(-1, -2)  # (…, L, E)·(…, E, S) → (…, L, S)
         if bias is not None:
             a += bias
         if causal:
@@ -57,8 +56,8 @@ class AttentionWeights(Op):
 def gradients_of_scores(op: Op, g: Any, a: Any, query: Any, key: Any, scale: float) -> tuple:
     """(dQ, dK, dbias) from the gradient g of the weights a."""
     ds = a * (g - (g * a).sum(axis=-1, keepdims=True))
-    dq = product(ds, key) * scale if op.needs(0) else None
-    dk = product(ds.swapaxes(-1, -2), query * scale) if op.needs(1) else None
+    dq = ds @ key * scale if op.needs(0) else None
+    dk = ds.swapaxes(-1, -2) @ (query * scale) if op.needs(1) else None
     return dq, dk, ds
 
 
@@ -88,17 +87,17 @@ class Attention(Op):
                 drop: Array | None, scale: float, causal: bool) -> Array:  # fmt: skip
         self.scale, self.causal = scale, causal
         a = self.keep(weights_of, query, key, bias, scale, causal)
-        return product(a if drop is None else a * drop, value)
+        return (a if drop is None else a * drop) @ value
 
     def backward(self, g: Any) -> Any:
         query, key, value, bias, drop, _ = self.saved
         a = self.recall(weights_of, query, key, bias, self.scale, self.causal)
         dv = None
         if self.needs(3):
-            dv = product((a if drop is None else a * drop).swapaxes(-1, -2), g)
+            dv = (a if drop is None else a * drop).swapaxes(-1, -2) @ g
         if not (self.needs(0) or self.needs(1) or self.needs(2)):
             return None, None, None, dv
-        da = product(g, value.swapaxes(-1, -2))
+        da = g @ value.swapaxes(-1, -2)
         if drop is not None:
             da = da * drop
         return *gradients_of_scores(self, da, a, query, key, self.scale), dv

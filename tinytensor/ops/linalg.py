@@ -9,14 +9,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, is_array, xp
 from ..errors import ShapeError
-from ..kernels.memory import empty
-from ..kernels.route import FLOAT32, ndarray
 from .arithmetic import mul
 from .dims import normalize_dim
 from .promote import promote
@@ -43,14 +39,11 @@ class Matmul(Op):
         return product_gradients(g, a, b, *self.shapes)
 
 
-def product(a: Any, b: Any) -> Any:
-    """a·b; a batch that meets one matrix goes through a single large product."""
+def product(a: Array, b: Array) -> Array:
+    """a·b for raw arrays; a batch that meets one matrix goes through a single large product."""
     if a.ndim > 2 and b.ndim == 2 and a.shape[-1] == b.shape[0]:
         # (…, M, K) → (…·M, K), times (K, N), → (…, M, N)
-        return product(rows(a), b).reshape(a.shape[:-1] + b.shape[1:])
-    alike = a.ndim == b.ndim > 1 and a.shape[:-2] == b.shape[:-2]
-    if alike and type(a) is ndarray and a.dtype is FLOAT32:
-        return np.matmul(a, b, out=empty(a.shape[:-1] + b.shape[-1:]))  # (…, M, K)·(…, K, N)
+        return (rows(a) @ b).reshape(a.shape[:-1] + b.shape[1:])
     return a @ b
 
 

@@ -41,11 +41,11 @@ class Linear(Op):
         g_rows = rows(g)  # (…, out) → (N, out)
         dx = dw = db = None
         if weight is not None:
-            dx = product(g_rows, weight)
+            dx = g_rows @ weight
             if len(self.shape) != 2:
                 dx = dx.reshape(self.shape)  # (N, in) → (…, in)
         if x is not None:
-            dw = product(g_rows.swapaxes(0, 1), rows(x))
+            dw = g_rows.swapaxes(0, 1) @ rows(x)
         if self.needs(2):
             # A bias of another shape than (out,) was broadcast: the engine undoes that.
             db = g_rows.sum(axis=0) if self.bias_shape == (g.shape[-1],) else g
