@@ -64,6 +64,7 @@ from .diffusion import (
     timestep_embedding,
     unpatchify,
 )
+from .distance import CosineSimilarity, PairwiseDistance
 from .dropout import (
     AlphaDropout,
     Dropout,
@@ -89,21 +90,27 @@ from .linear import (
 from .loss import (
     BCELoss,
     BCEWithLogitsLoss,
-    CosineEmbeddingLoss,
     CrossEntropyLoss,
     GaussianNLLLoss,
-    HingeEmbeddingLoss,
     HuberLoss,
     KLDivLoss,
     L1Loss,
-    MarginRankingLoss,
     MSELoss,
     NLLLoss,
     PoissonNLLLoss,
     SmoothL1Loss,
-    TripletMarginLoss,
 )
 from .mamba import Mamba
+from .margin_loss import (
+    CosineEmbeddingLoss,
+    HingeEmbeddingLoss,
+    MarginRankingLoss,
+    MultiLabelSoftMarginLoss,
+    MultiMarginLoss,
+    SoftMarginLoss,
+    TripletMarginLoss,
+    TripletMarginWithDistanceLoss,
+)
 from .module import Module
 from .norm import (
     BatchNorm1d,
@@ -236,6 +243,7 @@ __all__ = [
     "ConvTranspose2d",
     "ConvTranspose3d",
     "CosineEmbeddingLoss",
+    "CosineSimilarity",
     "CrossEntropyLoss",
     "DataParallel",
     "DiTBlock",
@@ -285,9 +293,12 @@ __all__ = [
     "Module",
     "ModuleDict",
     "ModuleList",
+    "MultiLabelSoftMarginLoss",
+    "MultiMarginLoss",
     "MultiheadAttention",
     "NLLLoss",
     "PReLU",
+    "PairwiseDistance",
     "PairwiseRewardLoss",
     "Parameter",
     "ParameterDict",
@@ -314,6 +325,7 @@ __all__ = [
     "Sigmoid",
     "SinusoidalPosition",
     "SmoothL1Loss",
+    "SoftMarginLoss",
     "Softmax",
     "Softmax2d",
     "Softmin",
@@ -332,6 +344,7 @@ __all__ = [
     "TransformerEncoder",
     "TransformerEncoderLayer",
     "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss",
     "TwoSkips",
     "Unflatten",
     "Unfold",

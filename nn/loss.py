@@ -1,8 +1,8 @@
 """Losses as modules: each holds its settings; the equations are in the functions of `F`.
 
-The functions are in `tinytensor/ops/cross_entropy.py`, `loss.py`, `margin_loss.py` and
-`distribution_loss.py`. `reduction` is "mean", "sum" or "none" everywhere; size_average and reduce
-are PyTorch's older words for it.
+The functions are in `tinytensor/ops/cross_entropy.py`, `loss.py` and `distribution_loss.py`; losses
+with a margin are in margin_loss.py, there and here. `reduction` is "mean", "sum" or "none"
+everywhere; size_average and reduce are PyTorch's older words for it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from . import functional as F
 from .module import Module
 
 
-class _Loss(Module):
+class Loss(Module):
     def __init__(self, size_average: Any = None, reduce: Any = None, reduction: str = "mean"):
         super().__init__()
         if size_average is not None or reduce is not None:
@@ -24,7 +24,7 @@ class _Loss(Module):
         self.reduction = reduction
 
 
-class _WeightedLoss(_Loss):
+class WeightedLoss(Loss):
     """One with a weight, for each class or element, that moves with the module."""
 
     weight: Tensor | None
@@ -45,7 +45,7 @@ class _WeightedLoss(_Loss):
 # ------------------------------------------------------------------------------------------
 
 
-class CrossEntropyLoss(_WeightedLoss):
+class CrossEntropyLoss(WeightedLoss):
     """−log softmax(input)[target]:  input (N, C, …), target class numbers (N, …) or as input
 
     weight (C): how much each class counts. label_smoothing: this part of the target is spread
@@ -76,7 +76,7 @@ class CrossEntropyLoss(_WeightedLoss):
         )
 
 
-class NLLLoss(_WeightedLoss):
+class NLLLoss(WeightedLoss):
     """−input[target], for log-probabilities:  input (N, C, …), target (N, …)"""
 
     def __init__(
@@ -100,7 +100,7 @@ class NLLLoss(_WeightedLoss):
         )
 
 
-class KLDivLoss(_Loss):
+class KLDivLoss(Loss):
     """target·(log target − input), for log-probabilities `input`; reduction also "batchmean"."""
 
     def __init__(
@@ -117,14 +117,14 @@ class KLDivLoss(_Loss):
         return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
 
 
-class BCELoss(_WeightedLoss):
+class BCELoss(WeightedLoss):
     """−target·log(input) − (1 − target)·log(1 − input), for probabilities"""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy(input, target, weight=self.weight, reduction=self.reduction)
 
 
-class BCEWithLogitsLoss(_Loss):
+class BCEWithLogitsLoss(Loss):
     """BCELoss of σ(input), without the loss of digits; pos_weight weights the "yes" part."""
 
     weight: Tensor | None
@@ -148,7 +148,7 @@ class BCEWithLogitsLoss(_Loss):
         )
 
 
-class PoissonNLLLoss(_Loss):
+class PoissonNLLLoss(Loss):
     """rate − target·log(rate), where input is log(rate), or the rate with log_input=False"""
 
     def __init__(
@@ -176,7 +176,7 @@ class PoissonNLLLoss(_Loss):
         )
 
 
-class GaussianNLLLoss(_Loss):
+class GaussianNLLLoss(Loss):
     """½·(log var + (input − target)² / var), with var not below eps; full adds ½·log 2π"""
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean"):
@@ -195,21 +195,21 @@ class GaussianNLLLoss(_Loss):
 # ------------------------------------------------------------------------------------------
 
 
-class MSELoss(_Loss):
+class MSELoss(Loss):
     """(input − target)²"""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.mse_loss(input, target, reduction=self.reduction)
 
 
-class L1Loss(_Loss):
+class L1Loss(Loss):
     """|input − target|"""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
-class SmoothL1Loss(_Loss):
+class SmoothL1Loss(Loss):
     """d² / (2·beta) where |d| < beta, else |d| − beta/2, with d = input − target"""
 
     def __init__(
@@ -226,7 +226,7 @@ class SmoothL1Loss(_Loss):
         return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
 
 
-class HuberLoss(_Loss):
+class HuberLoss(Loss):
     """d² / 2 where |d| ≤ delta, else delta·(|d| − delta/2), with d = input − target"""
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0):
@@ -235,91 +235,3 @@ class HuberLoss(_Loss):
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.huber_loss(input, target, reduction=self.reduction, delta=self.delta)
-
-
-# ------------------------------------------------------------------------------------------
-# Margins
-# ------------------------------------------------------------------------------------------
-
-
-class _MarginLoss(_Loss):
-    def __init__(
-        self,
-        margin: float = 0.0,
-        size_average: Any = None,
-        reduce: Any = None,
-        reduction: str = "mean",
-    ):
-        super().__init__(size_average, reduce, reduction)
-        self.margin = margin
-
-
-class CosineEmbeddingLoss(_MarginLoss):
-    """1 − cosine where target is 1, max(0, cosine − margin) where it is −1"""
-
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return F.cosine_embedding_loss(
-            input1, input2, target, margin=self.margin, reduction=self.reduction
-        )
-
-
-class MarginRankingLoss(_MarginLoss):
-    """max(0, margin − target·(input1 − input2)); target is 1 where input1 should be larger"""
-
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return F.margin_ranking_loss(
-            input1, input2, target, margin=self.margin, reduction=self.reduction
-        )
-
-
-class HingeEmbeddingLoss(_MarginLoss):
-    """input where target is 1, max(0, margin − input) where it is −1"""
-
-    def __init__(
-        self,
-        margin: float = 1.0,
-        size_average: Any = None,
-        reduce: Any = None,
-        reduction: str = "mean",
-    ):
-        super().__init__(margin, size_average, reduce, reduction)
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.hinge_embedding_loss(input, target, margin=self.margin, reduction=self.reduction)
-
-
-class TripletMarginLoss(_Loss):
-    """max(0, margin + ‖anchor − positive‖ₚ − ‖anchor − negative‖ₚ)
-
-    swap: use the distance of positive and negative where that is the smaller.
-    """
-
-    def __init__(
-        self,
-        margin: float = 1.0,
-        p: float = 2.0,
-        eps: float = 1e-6,
-        swap: bool = False,
-        size_average: Any = None,
-        reduce: Any = None,
-        reduction: str = "mean",
-    ):
-        super().__init__(size_average, reduce, reduction)
-        if margin <= 0:
-            raise ValueError(f"TripletMarginLoss: margin must be greater than 0, got {margin}")
-        self.margin = margin
-        self.p = p
-        self.eps = eps
-        self.swap = swap
-
-    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return F.triplet_margin_loss(
-            anchor,
-            positive,
-            negative,
-            margin=self.margin,
-            p=self.p,
-            eps=self.eps,
-            swap=self.swap,
-            reduction=self.reduction,
-        )
