@@ -25,8 +25,8 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/overhead.py
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/growth.py
-	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/tracing.py
+	$(BIN)/python benchmarks/start.py
 
 pictures: $(VENV)/.viz
 	$(BIN)/python docs/pictures.py

@@ -1,6 +1,6 @@
 """How long a new process takes until its first training step of the GPT is done.
 
-    python benchmarks/start.py                 a table; a minute or two, most of it compiling
+    python benchmarks/start.py                 a table; exit code 1 above the limits
 
 PyTorch and tinytensor start by turns, in new processes. `import` is the library's own, after
 NumPy's; `first step` what the first step takes longer than the ones after it. tinytensor's kernels
@@ -20,6 +20,7 @@ import tempfile
 from contender import CONTENDERS, is_there
 
 ROUNDS = 7
+COMPILING, WARM = 25.0, 0.5  # seconds that the first step may take longer, at most
 SCRIPT = """
 import importlib, json, sys, time
 import numpy
@@ -60,22 +61,28 @@ def print_row(name: str, times: list[tuple[float, float]]) -> None:
     print(text, flush=True)
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="processes of each contender")
     rounds = parser.parse_args().rounds
     names = [name for name in ("PyTorch", "tinytensor", "tinytensor NumPy only") if is_there(name)]
     with tempfile.TemporaryDirectory() as folder:
         print(f"{'':38}{'import':>8}{'first step':>27}")
+        within = True
         if "tinytensor" in names:
-            print_row("tinytensor, compiling its kernels", [start("tinytensor", folder)])
+            compiling = start("tinytensor", folder)
+            print_row("tinytensor, compiling its kernels", [compiling])
+            within = compiling[1] <= COMPILING
         times: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
         for _ in range(rounds):
             for name in names:
                 times[name].append(start(name, folder))
     for name in names:
         print_row(name, times[name])
+    if "tinytensor" in names:
+        within &= statistics.median(first for _, first in times["tinytensor"]) <= WARM
+    return int(not within)
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -149,6 +149,7 @@ def attention_gradient(
 
 @part
 def clear(x, n, h, start, end):
+    """x ← 0 in the rows start … end of a head."""
     for i in range(start, end):
         for j in range(x.shape[3]):
             x[n, h, i, j] = f32(0.0)
