@@ -256,6 +256,22 @@ def test_a_kept_kernel_is_loaded_without_what_compiles(tmp_path: Path) -> None:
 
 
 @needs_numba
+@pytest.mark.slow
+def test_kept_kernels_give_the_same_bits(tmp_path: Path) -> None:
+    code = f"""
+{A_STEP}
+import hashlib
+print([step() for _ in range(3)])
+for p in model.parameters():
+    print(hashlib.sha256(p.detach().numpy().tobytes()).hexdigest())
+"""
+    code = code.replace("model =", "tt.manual_seed(0); model =")
+    first, second = (python(code, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2))
+    assert "compiling" in first.stderr and "compiling" not in second.stderr
+    assert first.stdout == second.stdout and first.stdout
+
+
+@needs_numba
 def test_kernels_run_where_nothing_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     from tinytensor.kernels import compile
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import prange
-
 from ..ops.activation import ONE_OVER_SQRT_2_PI, SQRT_HALF, TANH_CUBIC, TANH_SCALE
 from .compile import parallel
 from .layout import flat
@@ -18,64 +16,64 @@ LINEAR, CUBIC = f32(2 * TANH_SCALE), f32(2 * TANH_CUBIC)
 
 
 @parallel
-def gelu(x, y):
+def gelu(start, stop, x, y):
     """y = x·Φ(x)"""
-    for i in prange(x.size):
+    for i in range(start, stop):
         y[i] = x[i] * (f32(0.5) * erf(x[i] * HALF_ROOT) + f32(0.5))
 
 
 @parallel
-def gelu_gradient(x, g, dx):
+def gelu_gradient(start, stop, x, g, dx):
     """dx = g·(Φ(x) + x·φ(x))"""
-    for i in prange(x.size):
+    for i in range(start, stop):
         v = x[i]
         below = f32(0.5) * erf(v * HALF_ROOT) + f32(0.5)
         dx[i] = g[i] * (below + v * DENSITY * exp(f32(-0.5) * v * v))
 
 
 @parallel
-def gelu_tanh(x, y):
+def gelu_tanh(start, stop, x, y):
     """y = x·σ(2u), u = √(2/π)·(x + 0.044715·x³)"""
-    for i in prange(x.size):
+    for i in range(start, stop):
         v = x[i]
         y[i] = v * sigmoid(v * (LINEAR + CUBIC * v * v))
 
 
 @parallel
-def gelu_tanh_gradient(x, g, dx):
+def gelu_tanh_gradient(start, stop, x, g, dx):
     """dx = g·(s + x·s·(1 − s)·d(2u)/dx), s = σ(2u)"""
-    for i in prange(x.size):
+    for i in range(start, stop):
         v = x[i]
         s = sigmoid(v * (LINEAR + CUBIC * v * v))
         dx[i] = g[i] * (s + v * s * (f32(1.0) - s) * (LINEAR + f32(3.0) * CUBIC * v * v))
 
 
 @parallel
-def silu(x, y):
+def silu(start, stop, x, y):
     """y = x·σ(x)"""
-    for i in prange(x.size):
+    for i in range(start, stop):
         y[i] = x[i] * sigmoid(x[i])
 
 
 @parallel
-def silu_gradient(x, g, dx):
+def silu_gradient(start, stop, x, g, dx):
     """dx = g·s·(1 + x·(1 − s)), s = σ(x)"""
-    for i in prange(x.size):
+    for i in range(start, stop):
         s = sigmoid(x[i])
         dx[i] = g[i] * s * (f32(1.0) + x[i] * (f32(1.0) - s))
 
 
 @parallel
-def relu(x, y):
+def relu(start, stop, x, y):
     """y = max(x, 0); NaN stays NaN."""
-    for i in prange(x.size):
+    for i in range(start, stop):
         y[i] = f32(0.0) if x[i] < f32(0.0) else x[i]
 
 
 @parallel
-def relu_gradient(y, g, dx):
+def relu_gradient(start, stop, y, g, dx):
     """dx = g where y is above 0 (or NaN), else 0"""
-    for i in prange(y.size):
+    for i in range(start, stop):
         dx[i] = f32(0.0) if y[i] <= f32(0.0) else g[i]
 
 
@@ -84,7 +82,7 @@ def _forward(kernel: Any) -> Any:
 
     def forward(op: Any, x: Any) -> Any:
         y = empty_like(x)
-        kernel(flat(x), y.reshape(-1))
+        kernel(x.size, flat(x), y.reshape(-1))
         return y
 
     return forward
@@ -96,7 +94,7 @@ def _backward(kernel: Any) -> Any:
     def backward(op: Any, g: Any) -> Any:
         (saved,) = op.saved
         dx = empty_like(g)
-        kernel(flat(saved), flat(g), dx.reshape(-1))
+        kernel(g.size, flat(saved), flat(g), dx.reshape(-1))
         return dx
 
     return backward

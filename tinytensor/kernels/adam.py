@@ -3,28 +3,22 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import prange
 
-from .blas import share
 from .compile import parallel, part
 from .many import addresses, lasting_addresses, overlap, piece, sizes
-from .threads import get_num_threads
 from .vector_math import f32
 
 
 @parallel
-def adam(p, g, m, v, size, rate, correction, settings, threads):
-    """`step` for all parameters, at the addresses p, g, m, v; each thread takes an equal share."""
-    whole = size.sum()
-    for i in prange(threads):
-        start, stop = share(whole, threads, i)
-        offset = 0
-        for k in range(size.size):
-            a, b = overlap(start, stop, offset, size[k])
-            if a < b:
-                step(piece(p[k], a, b), piece(g[k], a, b), piece(m[k], a, b), piece(v[k], a, b),
-                     rate[k], correction[k], settings)  # fmt: skip
-            offset += size[k]
+def adam(start, stop, p, g, m, v, size, rate, correction, settings):
+    """`step` for the numbers start … stop of all parameters, at the addresses p, g, m, v."""
+    offset = 0
+    for k in range(size.size):
+        a, b = overlap(start, stop, offset, size[k])
+        if a < b:
+            step(piece(p[k], a, b), piece(g[k], a, b), piece(m[k], a, b), piece(v[k], a, b),
+                 rate[k], correction[k], settings)  # fmt: skip
+        offset += size[k]
 
 
 @part
@@ -57,8 +51,9 @@ def adam_update(
     )  # fmt: skip
     means = [state["exp_avg"] for state in states]
     squares = [state["exp_avg_sq"] for state in states]
+    counts = sizes(parameters)
     adam(
-        lasting_addresses(parameters), addresses(gradients), lasting_addresses(means),
-        lasting_addresses(squares), sizes(parameters), np.array(rates, np.float32),
-        np.array(roots, np.float32), settings, get_num_threads(),
+        counts.sum(), lasting_addresses(parameters), addresses(gradients), lasting_addresses(means),
+        lasting_addresses(squares), counts, np.array(rates, np.float32),
+        np.array(roots, np.float32), settings,
     )  # fmt: skip

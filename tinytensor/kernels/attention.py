@@ -13,7 +13,7 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import prange, types
+from numba import types
 
 from .blas import gemm
 from .compile import parallel_for, part
@@ -70,14 +70,14 @@ def soften(s, top, total, y):
     _matrices, _matrices, _matrices, _matrices, _matrices, types.float32, types.boolean, _result,
     _numbers,
 )  # fmt: skip
-def attention(query, key, value, bias, drop, scale, causal, y, normalizer):
+def attention(start, stop, query, key, value, bias, drop, scale, causal, y, normalizer):
     """y = softmax(Q·Kᵀ·scale + bias)·V; normalizer = log Σ exp of each row of scores.
 
     A row that may attend to nothing gives zeros; its normalizer is +inf, so that A is 0 there.
     """
     heads, length, width = query.shape[1], query.shape[2], value.shape[3]
     blocks = (length + QUERIES - 1) // QUERIES
-    for task in prange(query.shape[0] * heads * blocks):
+    for task in range(start, stop):
         n, h, first = task // blocks // heads, task // blocks % heads, task % blocks * QUERIES
         last = min(first + QUERIES, length)
         rows = last - first
@@ -87,16 +87,16 @@ def attention(query, key, value, bias, drop, scale, causal, y, normalizer):
             top[i], total[i] = f32(-np.inf), f32(0.0)
         tile = np.empty(rows * KEYS, dtype=np.float32)
         end = min(key.shape[2], last) if causal else key.shape[2]
-        for start in range(0, end, KEYS):
-            stop = min(start + KEYS, end)
-            s = tile[: rows * (stop - start)].reshape(rows, stop - start)
-            scores(q, key[n, h, start:stop], scale, bias, n, h, first, start, causal, s)
+        for begin in range(0, end, KEYS):
+            until = min(begin + KEYS, end)
+            s = tile[: rows * (until - begin)].reshape(rows, until - begin)
+            scores(q, key[n, h, begin:until], scale, bias, n, h, first, begin, causal, s)
             soften(s, top, total, out)
             if drop.size:
                 for i in range(rows):
-                    for j in range(stop - start):
-                        s[i, j] *= drop[n, h, first + i, start + j]
-            gemm(s, False, value[n, h, start:stop], False, out, 1.0, 1.0)
+                    for j in range(until - begin):
+                        s[i, j] *= drop[n, h, first + i, begin + j]
+            gemm(s, False, value[n, h, begin:until], False, out, 1.0, 1.0)
         for i in range(rows):
             empty_row = total[i] == f32(0.0)
             normalizer[n, h, first + i] = f32(np.inf) if empty_row else top[i] + math.log(total[i])
@@ -110,14 +110,14 @@ def attention(query, key, value, bias, drop, scale, causal, y, normalizer):
     _numbers, _matrices, _result, _result, _result,
 )  # fmt: skip
 def attention_gradient(
-    query, key, value, bias, drop, scale, causal, y, normalizer, g, dq, dk, dv
+    start, stop, query, key, value, bias, drop, scale, causal, y, normalizer, g, dq, dk, dv
 ):  # fmt: skip
     """dV = Aᵀ·g,  dA = g·Vᵀ,  dS = A·(dA − Σ g·y),  dQ = dS·K·scale,  dK = dSᵀ·Q·scale
 
     Σ dA·A over the keys equals Σ g·y over the width, which needs no weights.
     """
     heads, length = query.shape[1], query.shape[2]
-    for head in prange(query.shape[0] * heads):
+    for head in range(start, stop):
         n, h = head // heads, head % heads
         delta = np.empty(length, dtype=np.float32)
         for i in range(length):
@@ -126,25 +126,25 @@ def attention_gradient(
                 total += g[n, h, i, j] * y[n, h, i, j]
             delta[i] = total
         tiles = np.empty((2, QUERIES * KEYS_BACKWARD), dtype=np.float32)
-        for start in range(0, key.shape[2], KEYS_BACKWARD):
-            end = min(start + KEYS_BACKWARD, key.shape[2])
-            clear(dk, n, h, start, end)
-            clear(dv, n, h, start, end)
-            for first in range(start // QUERIES * QUERIES if causal else 0, length, QUERIES):
+        for begin in range(0, key.shape[2], KEYS_BACKWARD):
+            end = min(begin + KEYS_BACKWARD, key.shape[2])
+            clear(dk, n, h, begin, end)
+            clear(dv, n, h, begin, end)
+            for first in range(begin // QUERIES * QUERIES if causal else 0, length, QUERIES):
                 last = min(first + QUERIES, length)
-                stop = min(end, last) if causal else end
-                k, v = key[n, h, start:stop], value[n, h, start:stop]
+                until = min(end, last) if causal else end
+                k, v = key[n, h, begin:until], value[n, h, begin:until]
                 q, g_rows = query[n, h, first:last], g[n, h, first:last]
-                size = (last - first) * (stop - start)
-                a = tiles[0, :size].reshape(last - first, stop - start)
-                da = tiles[1, :size].reshape(last - first, stop - start)
-                scores(q, k, scale, bias, n, h, first, start, causal, a)
+                size = (last - first) * (until - begin)
+                a = tiles[0, :size].reshape(last - first, until - begin)
+                da = tiles[1, :size].reshape(last - first, until - begin)
+                scores(q, k, scale, bias, n, h, first, begin, causal, a)
                 gemm(g_rows, False, v, True, da, 1.0, 0.0)
-                weights_and_gradient(a, da, drop, n, h, first, start, normalizer[n, h], delta)
+                weights_and_gradient(a, da, drop, n, h, first, begin, normalizer[n, h], delta)
                 # The first keys come first, so that no dQ is there yet.
-                gemm(da, False, k, False, dq[n, h, first:last], scale, 1.0 if start else 0.0)
-                gemm(da, True, q, False, dk[n, h, start:stop], scale, 1.0)
-                gemm(a, True, g_rows, False, dv[n, h, start:stop], 1.0, 1.0)
+                gemm(da, False, k, False, dq[n, h, first:last], scale, 1.0 if begin else 0.0)
+                gemm(da, True, q, False, dk[n, h, begin:until], scale, 1.0)
+                gemm(a, True, g_rows, False, dv[n, h, begin:until], 1.0, 1.0)
 
 
 @part
@@ -228,7 +228,9 @@ def scaled_dot_product_attention_forward(
     bias, drop = _expanded(bias, scores_shape), _expanded(drop, scores_shape)
     y = _empty_heads((*query.shape[:3], value.shape[3]))
     normalizer = np.empty(query.shape[:3], dtype=query.dtype)
-    attention(query, key, value, bias, drop, f32(scale), causal, y, normalizer)
+    blocks = (query.shape[2] + QUERIES - 1) // QUERIES
+    tasks = query.shape[0] * query.shape[1] * blocks
+    attention(tasks, query, key, value, bias, drop, f32(scale), causal, y, normalizer)
     op.remember(score_normalizer, normalizer)
     return y.reshape(shape)
 
@@ -244,7 +246,7 @@ def scaled_dot_product_attention_backward(op: Any, g: Any) -> Any:
     bias, drop = _expanded(bias, scores_shape), _expanded(drop, scores_shape)
     dq, dk, dv = _empty_gradients(query, key, value)
     attention_gradient(
-        query, key, value, bias, drop, f32(op.scale), op.causal,
+        query.shape[0] * query.shape[1], query, key, value, bias, drop, f32(op.scale), op.causal,
         y, normalizer, g, dq, dk, dv,
     )  # fmt: skip
     return dq.reshape(shapes[0]), dk.reshape(shapes[1]), None, dv.reshape(shapes[2])

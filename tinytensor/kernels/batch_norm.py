@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from ..ops.layer_norm import average, mean_square
 from .compile import parallel, part
@@ -40,10 +39,10 @@ def total_square(x, channel, center):
 
 
 @parallel
-def batch_norm(x, weight, bias, eps, y, centers, variances):
+def batch_norm(start, stop, x, weight, bias, eps, y, centers, variances):
     """y = w·(x − m) / √(v + eps) + b for each channel of x (N, C, L); m and v are kept, (C)."""
     count = f32(x.shape[0] * x.shape[2])
-    for c in prange(x.shape[1]):
+    for c in range(start, stop):
         center = total(x, c) / count
         variance = total_square(x, c, center) / count
         scale = weight[c] / np.sqrt(variance + eps)
@@ -56,10 +55,10 @@ def batch_norm(x, weight, bias, eps, y, centers, variances):
 
 
 @parallel
-def batch_norm_gradient(x, weight, eps, centers, variances, g, dx, dw, db):
+def batch_norm_gradient(start, stop, x, weight, eps, centers, variances, g, dx, dw, db):
     """dw = Σ g·n,  db = Σ g,  dx = w·s·(g − mean g − n·mean(g·n)),  n = (x − m)·s"""
     count = f32(x.shape[0] * x.shape[2])
-    for c in prange(x.shape[1]):
+    for c in range(start, stop):
         center, scale = centers[c], f32(1.0) / np.sqrt(variances[c] + eps)
         along = f32(0.0)
         for n in range(x.shape[0]):
@@ -89,7 +88,7 @@ def batch_norm_forward(op: Any, x: Any, weight: Any, bias: Any, axes: tuple, eps
     scale = np.ones(channels, np.float32) if weight is None else flat(weight)
     shift = np.zeros(channels, np.float32) if bias is None else flat(bias)
     y, (centers, variances) = empty(x.shape), np.empty((2, channels), np.float32)
-    batch_norm(_lines(x), scale, shift, f32(eps), _lines(y), centers, variances)
+    batch_norm(channels, _lines(x), scale, shift, f32(eps), _lines(y), centers, variances)
     kept = (1, channels) + (1,) * (x.ndim - 2)  # (C) → (1, C, 1, …)
     centers, variances = centers.reshape(kept), variances.reshape(kept)
     op.remember(average, centers)
@@ -108,7 +107,16 @@ def batch_norm_backward(op: Any, g: Any) -> Any:
     scale = np.ones(channels, np.float32) if weight is None else flat(weight)
     dx, (dw, db) = empty(x.shape), np.empty((2, channels), np.float32)
     batch_norm_gradient(
-        _lines(x), scale, f32(op.eps), flat(centers), flat(variances), _lines(g), _lines(dx), dw, db
+        channels,
+        _lines(x),
+        scale,
+        f32(op.eps),
+        flat(centers),
+        flat(variances),
+        _lines(g),
+        _lines(dx),
+        dw,
+        db,
     )
     shape = (channels,) + (1,) * (x.ndim - 2)  # (C) → (C, 1, …), as weight and bias
     return dx, dw.reshape(shape), db.reshape(shape)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import llvmlite.binding
-from numba import prange, types
+from numba import types
 
-from .compile import parallel, part
+from .compile import part
 from .find_blas import find_blas
 
 # Compiled code, also what is kept on disk, finds the product by this name.
@@ -50,21 +50,3 @@ def gemm(a, a_transposed, b, b_transposed, c, alpha, beta):
 def share(whole, parts, i):
     """(start, stop) of the i-th of so many nearly equal parts of 0 … whole."""
     return whole * i // parts, whole * (i + 1) // parts
-
-
-@parallel
-def product(a, b, b_transposed, c, threads):
-    """c ← a·b or a·bᵀ; each thread takes some rows of a and c."""
-    for i in prange(threads):
-        start, stop = share(a.shape[0], threads, i)
-        if start < stop:
-            gemm(a[start:stop], False, b, b_transposed, c[start:stop], 1.0, 0.0)
-
-
-@parallel
-def product_of_transposed(a, b, c, threads):
-    """c ← aᵀ·b; each thread takes some columns of a, which are rows of c."""
-    for i in prange(threads):
-        start, stop = share(a.shape[1], threads, i)
-        if start < stop:
-            gemm(a[:, start:stop], True, b, False, c[start:stop], 1.0, 0.0)

@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from .blas import share
 from .compile import parallel, part
@@ -30,43 +29,40 @@ def square_sum(x):
 
 
 @parallel
-def square_sums(x, size, total):
-    """total (T) ← Σ x² over the share of each thread of all arrays, at the addresses x."""
-    whole, threads = size.sum(), total.size
-    for i in prange(threads):
-        start, stop = share(whole, threads, i)
+def square_sums(start, stop, x, size, count, total):
+    """total (T) ← Σ x² over T parts of all `count` numbers, in arrays at the addresses x."""
+    for i in range(start, stop):
+        first, last = share(count, total.size, i)
         total[i] = 0
         offset = 0
         for k in range(size.size):
-            a, b = overlap(start, stop, offset, size[k])
+            a, b = overlap(first, last, offset, size[k])
             if a < b:
                 total[i] += square_sum(piece(x[k], a, b))
             offset += size[k]
 
 
 @parallel
-def scale(x, size, factor, threads):
-    """x ← factor·x for all arrays, at the addresses x."""
-    whole = size.sum()
-    for i in prange(threads):
-        start, stop = share(whole, threads, i)
-        offset = 0
-        for k in range(size.size):
-            a, b = overlap(start, stop, offset, size[k])
-            if a < b:
-                numbers = piece(x[k], a, b)
-                for j in range(numbers.size):
-                    numbers[j] *= factor
-            offset += size[k]
+def scale(start, stop, x, size, factor):
+    """x ← factor·x for the numbers start … stop of all arrays, at the addresses x."""
+    offset = 0
+    for k in range(size.size):
+        a, b = overlap(start, stop, offset, size[k])
+        if a < b:
+            numbers = piece(x[k], a, b)
+            for j in range(numbers.size):
+                numbers[j] *= factor
+        offset += size[k]
 
 
 def total_norm(arrays: list) -> Any:
     """√ Σ x² over all elements of contiguous float32 arrays"""
-    total = np.empty(get_num_threads(), dtype=np.float64)
-    square_sums(addresses(arrays), sizes(arrays), total)
+    total, size = np.empty(get_num_threads(), dtype=np.float64), sizes(arrays)
+    square_sums(total.size, addresses(arrays), size, size.sum(), total)
     return np.float32(math.sqrt(total.sum()))
 
 
 def scale_all(arrays: list, factor: float) -> None:
     """x ← factor·x, in place, for contiguous float32 arrays"""
-    scale(addresses(arrays), sizes(arrays), f32(factor), get_num_threads())
+    size = sizes(arrays)
+    scale(size.sum(), addresses(arrays), size, f32(factor))

@@ -2,34 +2,72 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
+import inspect
 import sys
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import llvmlite.binding as llvm
 import numba
 from numba.core import event
-from numba.core.caching import FunctionCache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
+
+from .share_out import share_out
+from .threads import get_num_threads
 
 # Sums may be reordered, so that they vectorise, and a·b + c may be one instruction; but NaN and
 # infinity stay what they are (so no "arcp", whose estimate of 1/√∞ is NaN).
 # For one number of threads the result is the same, run to run.
 _RULES = {"contract", "reassoc", "nsz"}
-_OPTIONS: dict[str, Any] = {"nogil": True, "fastmath": _RULES, "error_model": "numpy"}
-
-# Only loops over `prange` are shared out: looking for others takes half of a compilation.
-_OTHERS = "comprehension", "fusion", "inplace_binop", "numpy", "reduction", "setitem", "stencil"
-_PARALLEL = {"prange": True, **dict.fromkeys(_OTHERS, False)}
+_OPTIONS: dict[str, Any] = {
+    "nogil": True,
+    "fastmath": _RULES,
+    "error_model": "numpy",
+    "no_cfunc_wrapper": True,  # C does not call it
+}
 
 # Files whose functions are compiled into the kernels of others
-_SHARED = ("blas.py", "compile.py", "small_product.py", "vector_math.py")
+_SHARED = ("blas.py", "compile.py", "share_out.py", "small_product.py", "vector_math.py")
+
+
+class _KeptKernel(CompileResultCacheImpl):
+    """What of a compiled kernel goes to disk: its machine code, and what loads quickly."""
+
+    def reduce(self, result: Any) -> tuple:
+        whole = super().reduce(result)
+        match whole:
+            case (name, "object", (machine_code, module)), *rest, tuple():
+                # The last says which modules the kernel's parts come from. Only an error in one
+                # would look there, and for that Numba would import a good deal of itself.
+                return (name, "object", (machine_code, _names_only(module))), *rest, ()
+        return whole  # by a version of Numba that puts it otherwise
+
+
+def _names_only(module: bytes) -> bytes:
+    """Of an LLVM module, what others may find in it, each empty: for lists of names, not for use.
+
+    (Numba keeps the whole, so that other functions may take it in; none does so with a kernel.)
+    """
+    whole, own = llvm.parse_bitcode(module), (llvm.Linkage.internal, llvm.Linkage.private)
+    functions, variables = (
+        [x.name for x in found if not x.is_declaration and x.linkage not in own]
+        for found in (whole.functions, whole.global_variables)
+    )
+    lines = [f'define void @"{name}"() {{ unreachable }}' for name in functions]
+    lines += [f'@"{name}" = global i8 0' for name in variables]
+    return llvm.parse_assembly("\n".join(lines)).as_bitcode()
 
 
 class _KernelCache(FunctionCache):
     """Numba's cache on disk, made to load faster, and to look at more than the kernel's file."""
+
+    _impl_class = _KeptKernel
 
     def __init__(self, kernel: Callable) -> None:
         super().__init__(kernel)
@@ -47,63 +85,97 @@ class _KernelCache(FunctionCache):
             return self._load_overload(signature, context)
 
 
-def _compile(kernel: Callable, **options: Any) -> Any:
-    compiled = numba.njit(**_OPTIONS, **options)(kernel)
+_kernels: set[Callable] = set()  # what is called from Python, and so is kept on disk
+
+
+def _compile(kernel: Callable) -> Any:
+    _kernels.add(kernel)
+    compiled = numba.njit(**_OPTIONS)(kernel)
     with suppress(RuntimeError):  # no folder can be written to: compiled anew in each process
         compiled._cache = _KernelCache(kernel)
     return compiled
 
 
-_serial: set[Callable] = set()  # kernels that run in one thread
+class _Part(CPUDispatcher):
+    """A function for kernels alone: that which lets Python call it takes a sixth of compiling."""
+
+    def __call__(self, *args: Any) -> Any:
+        name = self.py_func.__name__
+        raise TypeError(f"{name}: called from Python, expected a kernel; wrap it in one by @serial")
 
 
 def part(function: Callable) -> Any:
-    """Compile a function that kernels call, into each of them."""
-    return numba.njit(**_OPTIONS)(function)
+    """Compile a function that kernels call, into each of them.
+
+    It is always inlined: as a function of its own it may come out with another rounding, and which
+    of the two a kernel calls would depend on whether it was loaded from disk.
+    """
+    inlined = {"nopython": True, "forceinline": True, "no_cpython_wrapper": True}
+    return _Part(function, targetoptions={**_OPTIONS, **inlined})
 
 
 def serial(function: Callable) -> Any:
     """Compile a kernel that runs in one thread."""
-    _serial.add(function)
     return _compile(function)
 
 
 def parallel(function: Callable) -> Any:
-    """Compile a kernel whose `prange` loops are shared among the threads of the pool.
+    """Compile a kernel whose work is shared out among the threads of the pool.
 
+    It is written for a part of the work: `function(start, stop, …)` does the rows, or whatever they
+    are, from start to stop. It is called for all of it: `kernel(count, …)` does those of 0 … count.
     It is compiled for the types and memory layouts that it is first called with.
     """
-    return _compile(function, parallel=_PARALLEL)
+    return _run_by(functools.cache(lambda: _compile(_for_all_parts(function))), function)
 
 
 def parallel_for(*types: Any) -> Callable:
     """As `parallel`, for these types of arguments, whatever the layout of the arrays at hand."""
 
     def compile(function: Callable) -> Any:
-        kernel = parallel(function)
+        @functools.cache
+        def kernel() -> Any:
+            compiled = _compile(_for_all_parts(function))
+            compiled.compile((numba.intp, numba.intp, *types))
+            compiled.disable_compile()
+            return compiled
 
-        @functools.wraps(function)
-        def run(*args: Any) -> Any:
-            if not kernel.signatures:
-                kernel.compile(types)
-                kernel.disable_compile()
-            return kernel(*args)
-
-        return run
+        return _run_by(kernel, function)
 
     return compile
+
+
+def _run_by(kernel: Callable, function: Callable) -> Callable:
+    """What stands for `function`: runs the kernel, which is made when it is first asked for."""
+
+    @functools.wraps(function)
+    def run(count: int, *args: Any) -> None:
+        kernel()(count, get_num_threads(), *args)
+
+    return run
+
+
+def _for_all_parts(function: Callable) -> Callable:
+    """(count, parts, …) → `function`(start, stop, …) for each part.
+
+    Its arguments are spelled out, as calls of a compiled function with `*args` take longer.
+    """
+    name, (_, _, *rest) = function.__name__, inspect.signature(function).parameters
+    names = ", ".join(rest)
+    source = f"def {name}(_count, _parts, {names}): share_out(body, _count, _parts, ({names},))"
+    scope = {"__name__": function.__module__, "body": part(function), "share_out": share_out}
+    exec(builtins.compile(source, function.__code__.co_filename, "exec"), scope)
+    return scope[name]
 
 
 class _Notice(event.Listener):
     """Says that a kernel is being compiled: it takes a second or two, once."""
 
     def on_start(self, event: Any) -> None:
-        kernel = event.data["dispatcher"]
-        ours = kernel.py_func.__module__.startswith(__package__)
-        whole = kernel.targetoptions.get("parallel") or kernel.py_func in _serial
-        if ours and whole:
-            name = kernel.py_func.__name__
-            print(f"tinytensor: compiling the kernel {name}, once", file=sys.stderr, flush=True)
+        kernel = event.data["dispatcher"].py_func
+        if kernel in _kernels:
+            text = f"tinytensor: compiling the kernel {kernel.__name__}, once"
+            print(text, file=sys.stderr, flush=True)
 
     def on_end(self, event: Any) -> None:
         pass

@@ -16,7 +16,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from .blas import gemm, share
 from .compile import parallel, part
@@ -119,16 +118,16 @@ def widen(y, count, width, runs):
 
 
 @parallel
-def convolution(x, w, b, groups, geometry, y, planes, columns, runs):
+def convolution(start, stop, x, w, b, groups, geometry, y, planes, columns, runs):
     """y[n] = w·columns of x[n] + b; x (N, C, H, W), w (O, C/G·K), y (N, O, L); b may be empty.
 
     planes, columns (C/G·K, R) and runs (O, R): room to work in, for each thread.
     """
-    count, width, threads = geometry[9], geometry[10], planes.shape[0]
+    count, width, parts = geometry[9], geometry[10], planes.shape[0]
     channels, outputs = x.shape[1] // groups, w.shape[0] // groups
-    for i in prange(threads):
-        start, stop = share(x.shape[0], threads, i)
-        for n in range(start, stop):
+    for i in range(start, stop):
+        first, last = share(x.shape[0], parts, i)
+        for n in range(first, last):
             lay_out(x[n], geometry, planes[i], False)
             for group in range(groups):
                 c, o = group * channels, group * outputs
@@ -143,13 +142,13 @@ def convolution(x, w, b, groups, geometry, y, planes, columns, runs):
 
 
 @parallel
-def conv_transpose(x, w, b, groups, geometry, y, planes, columns, runs):
+def conv_transpose(start, stop, x, w, b, groups, geometry, y, planes, columns, runs):
     """y[n] = wᵀ·x[n], as columns, folded, + b; x (N, O, L), w (O, C/G·K), y (N, C, H, W)."""
-    count, width, threads = geometry[9], geometry[10], planes.shape[0]
+    count, width, parts = geometry[9], geometry[10], planes.shape[0]
     channels, outputs = y.shape[1] // groups, w.shape[0] // groups
-    for i in prange(threads):
-        start, stop = share(x.shape[0], threads, i)
-        for n in range(start, stop):
+    for i in range(start, stop):
+        first, last = share(x.shape[0], parts, i)
+        for n in range(first, last):
             widen(x[n], count, width, runs[i])
             planes[i] = 0
             for group in range(groups):
@@ -167,18 +166,18 @@ def conv_transpose(x, w, b, groups, geometry, y, planes, columns, runs):
 
 
 @parallel
-def conv_weight(x, y, groups, geometry, w, b, planes, columns, runs):
+def conv_weight(start, stop, x, y, groups, geometry, w, b, planes, columns, runs):
     """w[i] = Σ y[n]·columnsᵀ of x[n] and b[i] = Σ y[n], over the samples of thread i
 
     x (N, C, H, W), y (N, O, L), w (T, O, C/G·K), b (T, O).
     """
-    count, width, threads = geometry[9], geometry[10], planes.shape[0]
+    count, width, parts = geometry[9], geometry[10], planes.shape[0]
     channels, outputs = x.shape[1] // groups, w.shape[1] // groups
-    for i in prange(threads):
-        start, stop = share(x.shape[0], threads, i)
+    for i in range(start, stop):
+        first, last = share(x.shape[0], parts, i)
         w[i] = 0
         b[i] = 0
-        for n in range(start, stop):
+        for n in range(first, last):
             lay_out(x[n], geometry, planes[i], False)
             widen(y[n], count, width, runs[i])
             add_sums(y[n], b[i])
@@ -263,7 +262,9 @@ def convolution_forward(op: Any, x: Any, w: Any, b: Any, windows: Any, groups: i
     y = empty((x.shape[0], w.shape[0], *windows.counts))
     geometry = _geometry(windows)
     room = _room(x.shape[1], w.shape[0], groups, geometry)
-    convolution(_picture(x), _rows(w), _bias(b), groups, geometry, _matrices(y), *room)
+    convolution(
+        room[0].shape[0], _picture(x), _rows(w), _bias(b), groups, geometry, _matrices(y), *room
+    )
     return y
 
 
@@ -282,7 +283,9 @@ def conv_transpose_forward(op: Any, x: Any, w: Any, b: Any, windows: Any, groups
     y = empty((x.shape[0], w.shape[1] * groups, *windows.size))
     geometry = _geometry(windows)
     room = _room(y.shape[1], w.shape[0], groups, geometry)
-    conv_transpose(_matrices(x), _rows(w), _bias(b), groups, geometry, _picture(y), *room)
+    conv_transpose(
+        room[0].shape[0], _matrices(x), _rows(w), _bias(b), groups, geometry, _picture(y), *room
+    )
     return y
 
 
@@ -300,5 +303,5 @@ def _weight_and_bias(x: Any, y: Any, windows: Any, groups: int) -> tuple:
     dw = empty((threads, shape[0], math.prod(shape[1:])))
     db = empty((threads, shape[0]))
     room = _room(x.shape[1], shape[0], groups, geometry)
-    conv_weight(_picture(x), _matrices(y), groups, geometry, dw, db, *room)
+    conv_weight(threads, _picture(x), _matrices(y), groups, geometry, dw, db, *room)
     return dw.sum(axis=0).reshape(shape), db.sum(axis=0)  # (T, O, C/G·K) → (O, C/G, kernel …)

@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from ..ops.cross_entropy import divisor_of, log_normalizer
 from .compile import parallel
@@ -16,9 +15,9 @@ from .vector_math import exp, f32
 
 
 @parallel
-def cross_entropy(x, target, pull, loss, normalizer):
+def cross_entropy(start, stop, x, target, pull, loss, normalizer):
     """loss = pull·(z − x[t]), z = log Σ exp x, for each row of x (M, C); rows of pull 0 are 0."""
-    for row in prange(x.shape[0]):
+    for row in range(start, stop):
         top = x[row, 0]
         for j in range(x.shape[1]):
             top = max(top, x[row, j])
@@ -32,9 +31,9 @@ def cross_entropy(x, target, pull, loss, normalizer):
 
 
 @parallel
-def cross_entropy_gradient(x, target, pull, normalizer, g, dx):
+def cross_entropy_gradient(start, stop, x, target, pull, normalizer, g, dx):
     """dx = g·pull·(softmax x − onehot t), g (M)"""
-    for row in prange(x.shape[0]):
+    for row in range(start, stop):
         factor, z = g[row] * pull[row], normalizer[row]
         for j in range(x.shape[1]):
             dx[row, j] = factor * exp(x[row, j] - z)
@@ -47,7 +46,7 @@ def cross_entropy_forward(
     if spread is not None or target.dtype != np.int64:
         return NotImplemented
     loss, normalizer = np.empty((2, x.shape[0]), dtype=x.dtype)
-    cross_entropy(as_rows(x), flat(target), flat(pull), loss, normalizer)
+    cross_entropy(x.shape[0], as_rows(x), flat(target), flat(pull), loss, normalizer)
     op.remember(log_normalizer, normalizer.reshape(-1, 1))  # (M) → (M, 1)
     op.divisor = divisor_of(count, loss)
     return loss if count is None else loss.sum() / count
@@ -60,5 +59,7 @@ def cross_entropy_backward(op: Any, g: Any) -> Any:
         return NotImplemented
     g = np.broadcast_to(g / op.divisor, pull.shape)  # () or (M) → (M)
     dx = empty_like(x)
-    cross_entropy_gradient(as_rows(x), flat(target), flat(pull), flat(normalizer), flat(g), dx)
+    cross_entropy_gradient(
+        x.shape[0], as_rows(x), flat(target), flat(pull), flat(normalizer), flat(g), dx
+    )
     return dx

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import prange
-
 from .compile import parallel
 from .layout import flat
 from .memory import empty
@@ -13,9 +11,9 @@ from .vector_math import f32
 
 
 @parallel
-def masked_scale(x, mask, scale, y):
+def masked_scale(start, stop, x, mask, scale, y):
     """y = x·mask·scale; NaN and infinity come to NaN where the mask is 0, as in the product."""
-    for i in prange(x.size):
+    for i in range(start, stop):
         y[i] = x[i] * (scale if mask[i] else f32(0.0))
 
 
@@ -23,7 +21,7 @@ def _apply(x: Any, mask: Any, scale: float) -> Any:
     if mask.shape != x.shape:  # one for a whole channel
         return NotImplemented
     y = empty(x.shape)
-    masked_scale(flat(x), flat(mask), f32(scale), y.reshape(-1))
+    masked_scale(x.size, flat(x), flat(mask), f32(scale), y.reshape(-1))
     return y
 
 

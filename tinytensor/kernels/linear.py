@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from .blas import gemm, share
 from .compile import parallel
@@ -15,40 +14,36 @@ from .threads import get_num_threads
 
 
 @parallel
-def linear(x, weight, bias, y, threads):
-    """y = x·Wᵀ + b, x (M, K), W (N, K), y (M, N); each thread takes some rows. bias may be empty.
+def linear(start, stop, x, weight, bias, y):
+    """y = x·Wᵀ + b in the rows start … stop; x (M, K), W (N, K), y (M, N). bias may be empty.
 
     The bias is there first, and the product is added to it.
     """
-    for i in prange(threads):
-        start, stop = share(x.shape[0], threads, i)
-        if bias.size:
-            for row in range(start, stop):
-                for j in range(bias.size):
-                    y[row, j] = bias[j]
-        if start < stop:
-            beta = 1.0 if bias.size else 0.0
-            gemm(x[start:stop], False, weight, True, y[start:stop], 1.0, beta)
+    if bias.size:
+        for row in range(start, stop):
+            for j in range(bias.size):
+                y[row, j] = bias[j]
+    gemm(x[start:stop], False, weight, True, y[start:stop], 1.0, 1.0 if bias.size else 0.0)
 
 
 @parallel
-def linear_gradient(x, weight, g, dx, dw, db, threads):
-    """dx = g·W, each thread some rows;  dW = gᵀ·x and db = Σ g, each thread some columns of g
+def linear_gradient(start, stop, parts, x, weight, g, dx, dw, db):
+    """dx = g·W, some rows in each of the parts;  dW = gᵀ·x and db = Σ g, some columns of g
 
     What is empty is not asked for.
     """
-    for i in prange(threads):
-        start, stop = share(g.shape[0], threads, i)
-        if dx.size and start < stop:
-            gemm(g[start:stop], False, weight, False, dx[start:stop], 1.0, 0.0)
-        start, stop = share(g.shape[1], threads, i)
-        if dw.size and start < stop:
-            gemm(g[:, start:stop], True, x, False, dw[start:stop], 1.0, 0.0)
+    for i in range(start, stop):
+        first, last = share(g.shape[0], parts, i)
+        if dx.size and first < last:
+            gemm(g[first:last], False, weight, False, dx[first:last], 1.0, 0.0)
+        first, last = share(g.shape[1], parts, i)
+        if dw.size and first < last:
+            gemm(g[:, first:last], True, x, False, dw[first:last], 1.0, 0.0)
         if db.size:
-            total = db[start:stop]
+            total = db[first:last]
             total[:] = 0
             for row in range(g.shape[0]):
-                line = g[row, start:stop]  # loops vectorise along what they run through from 0 on
+                line = g[row, first:last]  # loops vectorise along what they run through from 0 on
                 for j in range(total.size):
                     total[j] += line[j]
 
@@ -63,7 +58,8 @@ def linear_forward(op: Any, x: Any, weight: Any, bias: Any) -> Any:
     op.shape = x.shape
     op.bias_shape = None if bias is None else bias.shape
     y = empty(x.shape[:-1] + weight.shape[:1])
-    linear(as_rows(x), weight, _NO_VECTOR if bias is None else bias, as_rows(y), get_num_threads())
+    rows = as_rows(x)
+    linear(rows.shape[0], rows, weight, _NO_VECTOR if bias is None else bias, as_rows(y))
     return y
 
 
@@ -77,13 +73,15 @@ def linear_backward(op: Any, g: Any) -> Any:
     dx = None if weight is None else empty(op.shape)
     dw = None if x is None else empty((g.shape[1], x.shape[1]))
     db = np.empty(g.shape[1], dtype=np.float32) if op.needs(2) else None
+    parts = get_num_threads()
     linear_gradient(
+        parts,
+        parts,
         _NO_MATRIX if x is None else x,
         _NO_MATRIX if weight is None else weight,
         g,
         _NO_MATRIX if dx is None else as_rows(dx),
         _NO_MATRIX if dw is None else dw,
         _NO_VECTOR if db is None else db,
-        get_num_threads(),
     )
     return dx, dw, db

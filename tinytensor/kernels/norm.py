@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from ..ops.layer_norm import average, mean_square
 from .blas import share
@@ -18,10 +17,10 @@ from .vector_math import f32
 
 
 @parallel
-def layer_norm(x, weight, bias, eps, y, centers, variances):
+def layer_norm(start, stop, x, weight, bias, eps, y, centers, variances):
     """y = w·(x − m) / √(v + eps) + b for each row of x (M, N); m and v are kept, (M)."""
     size = f32(x.shape[1])
-    for row in prange(x.shape[0]):
+    for row in range(start, stop):
         total = f32(0.0)
         for j in range(x.shape[1]):
             total += x[row, j]
@@ -38,18 +37,18 @@ def layer_norm(x, weight, bias, eps, y, centers, variances):
 
 
 @parallel
-def layer_norm_gradient(x, weight, eps, centers, variances, g, dx, dw, db):
+def layer_norm_gradient(start, stop, x, weight, eps, centers, variances, g, dx, dw, db):
     """dn = g·w,  dx = s·(dn − mean dn − n·mean(dn·n)),  dw = Σ g·n,  db = Σ g
 
     dw and db (T, N): each of T threads sums over its own rows, in memory of its own, as threads
     that write side by side wait for each other.
     """
-    threads, size = dw.shape[0], f32(x.shape[1])
-    for i in prange(threads):
-        start, stop = share(x.shape[0], threads, i)
+    parts, size = dw.shape[0], f32(x.shape[1])
+    for i in range(start, stop):
+        first, last = share(x.shape[0], parts, i)
         normal = np.empty(x.shape[1], dtype=np.float32)  # n of one row
         dw_here, db_here = np.zeros_like(normal), np.zeros_like(normal)
-        for row in range(start, stop):
+        for row in range(first, last):
             center, scale = centers[row], f32(1.0) / np.sqrt(variances[row] + eps)
             total = f32(0.0)
             along = f32(0.0)
@@ -71,10 +70,10 @@ def layer_norm_gradient(x, weight, eps, centers, variances, g, dx, dw, db):
 
 
 @parallel
-def rms_norm(x, weight, eps, y, squares):
+def rms_norm(start, stop, x, weight, eps, y, squares):
     """y = w·x / √(mean x² + eps) for each row of x (M, N); the mean squares are kept, (M)."""
     size = f32(x.shape[1])
-    for row in prange(x.shape[0]):
+    for row in range(start, stop):
         total = f32(0.0)
         for j in range(x.shape[1]):
             total += x[row, j] * x[row, j]
@@ -85,14 +84,14 @@ def rms_norm(x, weight, eps, y, squares):
 
 
 @parallel
-def rms_norm_gradient(x, weight, eps, squares, g, dx, dw):
+def rms_norm_gradient(start, stop, x, weight, eps, squares, g, dx, dw):
     """dn = g·w,  dx = s·(dn − n·mean(dn·n)),  dw = Σ g·n, (T, N), as in layer_norm_gradient"""
-    threads, size = dw.shape[0], f32(x.shape[1])
-    for i in prange(threads):
-        start, stop = share(x.shape[0], threads, i)
+    parts, size = dw.shape[0], f32(x.shape[1])
+    for i in range(start, stop):
+        first, last = share(x.shape[0], parts, i)
         normal = np.empty(x.shape[1], dtype=np.float32)  # n of one row
         dw_here = np.zeros_like(normal)
-        for row in range(start, stop):
+        for row in range(first, last):
             scale = f32(1.0) / np.sqrt(squares[row] + eps)
             along = f32(0.0)
             for j in range(x.shape[1]):
@@ -138,8 +137,9 @@ def layer_norm_forward(op: Any, x: Any, weight: Any, bias: Any, axes: tuple, eps
     centers, variances = np.empty((2, rows.shape[0]), dtype=x.dtype)
     shift = np.zeros(size, dtype=x.dtype) if bias is None else flat(bias)
     layer_norm(
-        rows, or_ones(weight, size), shift, f32(eps), y.reshape(-1, size), centers, variances
-    )
+        centers.size, rows, or_ones(weight, size), shift, f32(eps), y.reshape(-1, size), centers,
+        variances,
+    )  # fmt: skip
     kept = kept_shape(x, axes)  # (M) → (…, 1, …)
     op.remember(average, centers.reshape(kept))
     op.remember(mean_square, variances.reshape(kept))
@@ -155,8 +155,8 @@ def layer_norm_backward(op: Any, g: Any) -> Any:
     dx = empty_like(x)
     dw, db = np.empty((2, get_num_threads(), size), dtype=x.dtype)
     layer_norm_gradient(
-        as_rows(x.reshape(-1, size)), or_ones(weight, size), f32(op.eps), flat(centers),
-        flat(variances), as_rows(g.reshape(-1, size)), dx.reshape(-1, size), dw, db,
+        dw.shape[0], as_rows(x.reshape(-1, size)), or_ones(weight, size), f32(op.eps),
+        flat(centers), flat(variances), as_rows(g.reshape(-1, size)), dx.reshape(-1, size), dw, db,
     )  # fmt: skip
     shape = x.shape[-len(op.axes) :]  # (T, N) → (N) → normalized shape
     return dx, dw.sum(axis=0).reshape(shape), db.sum(axis=0).reshape(shape)
@@ -170,7 +170,7 @@ def rms_norm_forward(op: Any, x: Any, weight: Any, axes: tuple, eps: float) -> A
     rows = as_rows(x.reshape(-1, size))  # (…, *normalized) → (M, N)
     y = empty_like(x)
     squares = np.empty(rows.shape[0], dtype=x.dtype)
-    rms_norm(rows, or_ones(weight, size), f32(eps), y.reshape(-1, size), squares)
+    rms_norm(squares.size, rows, or_ones(weight, size), f32(eps), y.reshape(-1, size), squares)
     op.remember(mean_square, squares.reshape(kept_shape(x, axes)))
     return y
 
@@ -184,7 +184,7 @@ def rms_norm_backward(op: Any, g: Any) -> Any:
     dx = empty_like(x)
     dw = np.empty((get_num_threads(), size), dtype=x.dtype)
     rms_norm_gradient(
-        as_rows(x.reshape(-1, size)), or_ones(weight, size), f32(op.eps), flat(squares),
-        as_rows(g.reshape(-1, size)), dx.reshape(-1, size), dw,
+        dw.shape[0], as_rows(x.reshape(-1, size)), or_ones(weight, size), f32(op.eps),
+        flat(squares), as_rows(g.reshape(-1, size)), dx.reshape(-1, size), dw,
     )  # fmt: skip
     return dx, dw.sum(axis=0).reshape(x.shape[-len(op.axes) :])

@@ -8,14 +8,18 @@ back after it, so that the rest of the process sees no change.
 from __future__ import annotations
 
 import functools
+import os
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numba
 
 from .find_blas import find_blas
-from .threads import Threads
+from .threads import limit_threads
+
+limit_threads(numba.get_num_threads())  # which also starts them
 
 
 class _Pool:
@@ -28,6 +32,9 @@ class _Pool:
         assert blas is not None  # or no kernel would run
         self.get, self.set = blas.get_threads, blas.set_threads
         self.before = 1
+        # Of the pools that Numba may have found, one does not let two threads use it at once.
+        alone = numba.threading_layer() == "workqueue"
+        self.turn: AbstractContextManager = threading.RLock() if alone else nullcontext()
 
     def enter(self) -> None:
         with self.lock:
@@ -44,25 +51,30 @@ class _Pool:
 
 
 _pool = _Pool()
-_all_threads: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+
+
+def _after_fork() -> None:
+    """A child process has none of the pool's threads, and may not start others: it works alone."""
+    global _pool
+    _pool = _Pool()
+    limit_threads(1)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def within_pool(function: Callable) -> Callable:
-    """`function`, with BLAS held to one thread and Numba to the number that was set."""
+    """`function`, with BLAS held to one thread."""
 
     @functools.wraps(function)
     def run(*args: Any) -> Any:
-        _pool.enter()
-        try:
-            if Threads.number >= _all_threads:
-                return function(*args)
-            before = numba.get_num_threads()  # asking and setting costs 3 µs
-            numba.set_num_threads(Threads.number)
+        pool = _pool
+        with pool.turn:
+            pool.enter()
             try:
                 return function(*args)
             finally:
-                numba.set_num_threads(before)
-        finally:
-            _pool.leave()
+                pool.leave()
 
     return run

@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from .compile import parallel, part
 from .convolution import span
@@ -17,13 +16,13 @@ NONE = 255  # the number of no tap
 
 
 @parallel
-def max_pool(x, geometry, y, winner):
+def max_pool(start, stop, x, geometry, y, winner):
     """y = the largest element of each window, and the number of its tap; x (M, H, W), y (M, H', W')
 
     Of equal ones the first, of several NaN the last.
     """
     kh, kw, sh, sw, ph, pw, dh, dw = geometry
-    for m in prange(x.shape[0]):
+    for m in range(start, stop):
         y[m] = -np.inf
         winner[m] = NONE
         for i in range(y.shape[1]):
@@ -46,10 +45,10 @@ def keep_larger(x, stride, tap, best, winner):
 
 
 @parallel
-def max_pool_transpose(x, winner, geometry, y):
+def max_pool_transpose(start, stop, x, winner, geometry, y):
     """y = zeros, with x (M, H', W') added where its window's maximum was taken from; y (M, H, W)"""
     _, kw, sh, sw, ph, pw, dh, dw = geometry
-    for m in prange(x.shape[0]):
+    for m in range(start, stop):
         y[m] = 0
         for i in range(x.shape[1]):
             for j in range(x.shape[2]):
@@ -82,7 +81,8 @@ def max_pool_forward(op: Any, x: Any, windows: Any, with_positions: bool, known:
     op.windows, dims = windows, len(windows.kernel)
     shape = x.shape[:-dims] + windows.counts
     y, op.winner = empty(shape), np.empty(shape, dtype=np.uint8)
-    max_pool(_planes(x, dims), geometry, _planes(y, dims), _planes(op.winner, dims))
+    planes = _planes(x, dims)
+    max_pool(planes.shape[0], planes, geometry, _planes(y, dims), _planes(op.winner, dims))
     return y
 
 
@@ -92,5 +92,6 @@ def max_pool_transpose_forward(op: Any, x: Any, winner: Any, windows: Any) -> An
         return NotImplemented
     op.winner, op.windows, dims = winner, windows, len(windows.kernel)
     y = empty(x.shape[:-dims] + windows.size)
-    max_pool_transpose(_planes(x, dims), _planes(winner, dims), geometry, _planes(y, dims))
+    planes = _planes(x, dims)
+    max_pool_transpose(planes.shape[0], planes, _planes(winner, dims), geometry, _planes(y, dims))
     return y

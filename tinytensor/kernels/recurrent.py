@@ -10,9 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange
 
-from .blas import share
 from .compile import parallel, part
 from .layout import as_rows, contiguous, flat
 from .linear import linear, linear_gradient
@@ -27,18 +25,16 @@ NO_NUMBERS = np.empty(0, dtype=np.float32)
 
 
 @parallel
-def lstm(w, z, gates, cells, states, threads):
+def lstm(start, stop, w, z, gates, cells, states):
     """zₜ ← gates of zₜ + hₜ₋₁·w;  cₜ = f·cₜ₋₁ + i·g,  hₜ = o·tanh cₜ
 
     z (T, N, 4H) starts as the inputs' share, gates (T, N, 4, H) is the same memory. states
     (T + 1, N, H) holds h, of the start first; cells (T + 1, N, H) all c.
     """
-    for i in prange(threads):
-        start, stop = share(z.shape[1], threads, i)
-        for t in range(z.shape[0]):
-            add_product(states[t, start:stop], w, z[t, start:stop])
-            for n in range(start, stop):
-                lstm_gates(gates, cells, states, t, n)
+    for t in range(z.shape[0]):
+        add_product(states[t, start:stop], w, z[t, start:stop])
+        for n in range(start, stop):
+            lstm_gates(gates, cells, states, t, n)
 
 
 @part
@@ -62,14 +58,12 @@ def lstm_gates(z, cells, states, t, n):
 
 
 @parallel
-def lstm_gradient(w, gates, cells, gy, dz, d_gates, dh, dc, threads):
+def lstm_gradient(start, stop, w, gates, cells, gy, dz, d_gates, dh, dc):
     """dzₜ from gₕ = gyₜ + dh and dc, which then are dh ← dzₜ·w, dc ← s·f, for the step before."""
-    for i in prange(threads):
-        start, stop = share(dz.shape[1], threads, i)
-        for t in range(dz.shape[0] - 1, -1, -1):
-            for n in range(start, stop):
-                lstm_gates_gradient(gates, cells, gy, t, n, dh, d_gates, dc)
-            add_product(dz[t, start:stop], w, dh[start:stop])
+    for t in range(dz.shape[0] - 1, -1, -1):
+        for n in range(start, stop):
+            lstm_gates_gradient(gates, cells, gy, t, n, dh, d_gates, dc)
+        add_product(dz[t, start:stop], w, dh[start:stop])
 
 
 @part
@@ -95,16 +89,16 @@ def lstm_gates_gradient(z, cells, gy, t, n, dh, dz, dc):
 
 
 def lstm_sequence_forward(op: Any, x: Any, h: Any, c: Any, w_ih: Any, w_hh: Any, b: Any) -> Any:
-    (steps, samples), size, threads = x.shape[:2], h.shape[1], get_num_threads()
+    (steps, samples), size = x.shape[:2], h.shape[1]
     z = empty((steps, samples, 4 * size))
     cells = empty((steps + 1, samples, size))
     states = empty((steps + 1, samples, size))
     cells[0], states[0] = c, h
     bias = NO_NUMBERS if b is None else flat(b)
     inputs = as_rows(x)
-    linear(inputs, contiguous(w_ih), bias, as_rows(z), threads)
+    linear(steps * samples, inputs, contiguous(w_ih), bias, as_rows(z))
     gates = z.reshape(steps, samples, 4, size)  # (T, N, 4H) → (T, N, 4, H)
-    lstm(contiguous(w_hh.T), z, gates, cells, states, threads)
+    lstm(samples, contiguous(w_hh.T), z, gates, cells, states)
     op.remember(lstm, (inputs, z, cells, states))
     return copy(states[1:]), copy(cells[-1])
 
@@ -115,16 +109,16 @@ def lstm_sequence_backward(op: Any, gy: Any, gk: Any) -> Any:
         return NotImplemented
     inputs, z, cells, states = kept
     x, h, _, w_ih, w_hh, _ = op.saved
-    w_ih, w_hh, threads = contiguous(w_ih), contiguous(w_hh), get_num_threads()
+    w_ih, w_hh, parts = contiguous(w_ih), contiguous(w_hh), get_num_threads()
     dz, dh, dc = empty(z.shape), np.zeros(h.shape, h.dtype), copy(gk)
     gates = *z.shape[:2], 4, h.shape[1]  # (T, N, 4H) → (T, N, 4, H)
     lstm_gradient(
-        w_hh, z.reshape(gates), cells, contiguous(gy), dz, dz.reshape(gates), dh, dc, threads
+        h.shape[0], w_hh, z.reshape(gates), cells, contiguous(gy), dz, dz.reshape(gates), dh, dc
     )
     # dx = dz·w_ih,  dw_ih = Σ dzₜᵀ·xₜ,  dw_hh = Σ dzₜᵀ·hₜ₋₁,  db = Σ dzₜ
     g, dx = as_rows(dz), empty(x.shape) if op.needs(0) else None
     dw_ih, dw_hh, db = empty(w_ih.shape), empty(w_hh.shape), empty(w_ih.shape[:1])
     dx_rows = NO_MATRIX if dx is None else as_rows(dx)
-    linear_gradient(inputs, w_ih, g, dx_rows, dw_ih, db, threads)
-    linear_gradient(as_rows(states[:-1]), w_hh, g, NO_MATRIX, dw_hh, NO_NUMBERS, threads)
+    linear_gradient(parts, parts, inputs, w_ih, g, dx_rows, dw_ih, db)
+    linear_gradient(parts, parts, as_rows(states[:-1]), w_hh, g, NO_MATRIX, dw_hh, NO_NUMBERS)
     return dx, dh, dc, dw_ih, dw_hh, db

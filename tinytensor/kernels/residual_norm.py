@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from ..ops.layer_norm import average, mean_square
 from .blas import share
@@ -22,16 +21,16 @@ from .vector_math import f32
 
 
 @parallel
-def add_layer_norm(x, residual, weight, bias, eps, total, y, centers, variances):
+def add_layer_norm(start, stop, x, residual, weight, bias, eps, total, y, centers, variances):
     """total = x + residual and its layer norm y, row by row (M, N); means and variances (M)."""
     size = f32(x.shape[1])
-    for row in prange(x.shape[0]):
-        first = f32(0.0)
+    for row in range(start, stop):
+        plain = f32(0.0)
         for j in range(x.shape[1]):
             t = x[row, j] + residual[row, j]
             total[row, j] = t
-            first += t
-        center = first / size
+            plain += t
+        center = plain / size
         second = f32(0.0)
         for j in range(x.shape[1]):
             second += (total[row, j] - center) * (total[row, j] - center)
@@ -45,44 +44,44 @@ def add_layer_norm(x, residual, weight, bias, eps, total, y, centers, variances)
 
 @parallel
 def add_layer_norm_gradient(
-    x, residual, weight, eps, centers, variances, d_total, g, dx, dw, db
+    start, stop, x, residual, weight, eps, centers, variances, d_total, g, dx, dw, db
 ):  # fmt: skip
     """dx = d_total + s·(dn − mean dn − n·mean(dn·n)),  dn = g·w,  dw = Σ g·n,  db = Σ g
 
     dw and db (T, N): each of T threads sums over its own rows.
     """
-    threads, size = dw.shape[0], f32(x.shape[1])
-    for i in prange(threads):
-        start, stop = share(x.shape[0], threads, i)
+    parts, size = dw.shape[0], f32(x.shape[1])
+    for i in range(start, stop):
+        first, last = share(x.shape[0], parts, i)
         normal = np.empty(x.shape[1], dtype=np.float32)  # n of one row
         dw_here, db_here = np.zeros_like(normal), np.zeros_like(normal)
-        for row in range(start, stop):
+        for row in range(first, last):
             center, scale = centers[row], f32(1.0) / np.sqrt(variances[row] + eps)
-            first = f32(0.0)
+            plain = f32(0.0)
             along = f32(0.0)
             for j in range(x.shape[1]):
                 n = (x[row, j] + residual[row, j] - center) * scale
                 normal[j] = n
-                first += g[row, j] * weight[j]
+                plain += g[row, j] * weight[j]
                 along += g[row, j] * weight[j] * n
-            first /= size
+            plain /= size
             along /= size
             for j in range(x.shape[1]):
                 dw_here[j] += g[row, j] * normal[j]
                 db_here[j] += g[row, j]
             for j in range(x.shape[1]):
                 dn = g[row, j] * weight[j]
-                dx[row, j] = d_total[row, j] + scale * (dn - first - normal[j] * along)
+                dx[row, j] = d_total[row, j] + scale * (dn - plain - normal[j] * along)
         for j in range(x.shape[1]):
             dw[i, j] = dw_here[j]
             db[i, j] = db_here[j]
 
 
 @parallel
-def add_rms_norm(x, residual, weight, eps, total, y, squares):
+def add_rms_norm(start, stop, x, residual, weight, eps, total, y, squares):
     """total = x + residual and its rms norm y, row by row (M, N); the mean squares (M)."""
     size = f32(x.shape[1])
-    for row in prange(x.shape[0]):
+    for row in range(start, stop):
         square = f32(0.0)
         for j in range(x.shape[1]):
             t = x[row, j] + residual[row, j]
@@ -95,14 +94,14 @@ def add_rms_norm(x, residual, weight, eps, total, y, squares):
 
 
 @parallel
-def add_rms_norm_gradient(x, residual, weight, eps, squares, d_total, g, dx, dw):
+def add_rms_norm_gradient(start, stop, x, residual, weight, eps, squares, d_total, g, dx, dw):
     """dx = d_total + s·(dn − n·mean(dn·n)),  dn = g·w,  dw = Σ g·n, (T, N)"""
-    threads, size = dw.shape[0], f32(x.shape[1])
-    for i in prange(threads):
-        start, stop = share(x.shape[0], threads, i)
+    parts, size = dw.shape[0], f32(x.shape[1])
+    for i in range(start, stop):
+        first, last = share(x.shape[0], parts, i)
         normal = np.empty(x.shape[1], dtype=np.float32)  # n of one row
         dw_here = np.zeros_like(normal)
-        for row in range(start, stop):
+        for row in range(first, last):
             scale = f32(1.0) / np.sqrt(squares[row] + eps)
             along = f32(0.0)
             for j in range(x.shape[1]):
@@ -136,8 +135,9 @@ def add_layer_norm_forward(
     centers, variances = np.empty((2, rows[0].shape[0]), dtype=x.dtype)
     shift = np.zeros(size, dtype=x.dtype) if bias is None else flat(bias)
     add_layer_norm(
-        *rows, or_ones(weight, size), shift, f32(eps), *_rows(size, total, y), centers, variances
-    )
+        centers.size, *rows, or_ones(weight, size), shift, f32(eps), *_rows(size, total, y),
+        centers, variances,
+    )  # fmt: skip
     kept = kept_shape(x, axes)  # (M) → (…, 1, …)
     op.remember(average, centers.reshape(kept))
     op.remember(mean_square, variances.reshape(kept))
@@ -153,7 +153,7 @@ def add_layer_norm_backward(op: Any, d_total: Any, g: Any) -> Any:
     dx = empty_like(x)
     dw, db = np.empty((2, get_num_threads(), size), dtype=x.dtype)
     add_layer_norm_gradient(
-        *_rows(size, x, residual), or_ones(weight, size), f32(op.eps), flat(centers),
+        dw.shape[0], *_rows(size, x, residual), or_ones(weight, size), f32(op.eps), flat(centers),
         flat(variances), *_rows(size, d_total, g, dx), dw, db,
     )  # fmt: skip
     shape = x.shape[-len(op.axes) :]  # (T, N) → (N) → normalized shape
@@ -170,7 +170,9 @@ def add_rms_norm_forward(
     total, y = empty_like(x), empty_like(x)
     rows = _rows(size, x, residual)
     squares = np.empty(rows[0].shape[0], dtype=x.dtype)
-    add_rms_norm(*rows, or_ones(weight, size), f32(eps), *_rows(size, total, y), squares)
+    add_rms_norm(
+        squares.size, *rows, or_ones(weight, size), f32(eps), *_rows(size, total, y), squares
+    )
     op.remember(mean_square, squares.reshape(kept_shape(x, axes)))
     return total, y
 
@@ -184,7 +186,7 @@ def add_rms_norm_backward(op: Any, d_total: Any, g: Any) -> Any:
     dx = empty_like(x)
     dw = np.empty((get_num_threads(), size), dtype=x.dtype)
     add_rms_norm_gradient(
-        *_rows(size, x, residual), or_ones(weight, size), f32(op.eps), flat(squares),
+        dw.shape[0], *_rows(size, x, residual), or_ones(weight, size), f32(op.eps), flat(squares),
         *_rows(size, d_total, g, dx), dw,
     )  # fmt: skip
     return dx, dw.sum(axis=0).reshape(x.shape[-len(op.axes) :]), dx

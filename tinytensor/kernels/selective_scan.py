@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange, types
+from numba import types
 
 from .blas import share
 from .compile import parallel_for
@@ -22,45 +22,43 @@ _matrix = types.Array(types.float32, 2, "C")
 _sums = types.Array(types.float32, 4, "C")
 
 
-@parallel_for(_series, _series, _matrix, _result, _result, _result, _result, types.int64)
-def scan(u, delta, A, B, C, y, last, threads):
+@parallel_for(_series, _series, _matrix, _result, _result, _result, _result)
+def scan(start, stop, u, delta, A, B, C, y, last):
     """yₜ = Cₜ·hₜ, hₜ = exp(Δₜ·A)·hₜ₋₁ + Δₜ·uₜ·Bₜ, and the last h; A (E, S), B, C (N, L, S)."""
-    samples, channels, steps = u.shape
-    for i in prange(threads):
-        start, stop = share(channels, threads, i)
-        h = np.empty(A.shape[1], dtype=np.float32)
-        for n in range(samples):
-            for e in range(start, stop):
-                h[:] = 0
-                for t in range(steps):
-                    d = delta[n, e, t]
-                    x = d * u[n, e, t]
-                    total = f32(0.0)
-                    for s in range(h.size):
-                        h[s] = exp(d * A[e, s]) * h[s] + x * B[n, t, s]
-                        total += C[n, t, s] * h[s]
-                    y[n, e, t] = total
-                last[n, e] = h
+    samples, _, steps = u.shape
+    h = np.empty(A.shape[1], dtype=np.float32)
+    for n in range(samples):
+        for e in range(start, stop):
+            h[:] = 0
+            for t in range(steps):
+                d = delta[n, e, t]
+                x = d * u[n, e, t]
+                total = f32(0.0)
+                for s in range(h.size):
+                    h[s] = exp(d * A[e, s]) * h[s] + x * B[n, t, s]
+                    total += C[n, t, s] * h[s]
+                y[n, e, t] = total
+            last[n, e] = h
 
 
 @parallel_for(_series, _series, _matrix, _result, _result, _series, _series,
-              _result, _result, _matrix, _sums, _sums, types.int64)  # fmt: skip
-def scan_gradient(u, delta, A, B, C, gy, gh, du, ddelta, dA, dB, dC, threads):
+              _result, _result, _matrix, _sums, _sums)  # fmt: skip
+def scan_gradient(start, stop, u, delta, A, B, C, gy, gh, du, ddelta, dA, dB, dC):
     """du, dΔ (N, E, L), dA (E, S), and dB, dC (T, N, L, S), to be summed over T threads
 
     First the states again, all steps of a channel; then λ, from the last step to the first.
     """
     samples, channels, steps = u.shape
-    for i in prange(threads):
-        start, stop = share(channels, threads, i)
+    for i in range(start, stop):
+        first, last = share(channels, dB.shape[0], i)
         decay, states = np.empty((2, steps + 1, A.shape[1]), dtype=np.float32)
         slope = np.empty(A.shape[1], dtype=np.float32)  # λ
         dB[i] = 0
         dC[i] = 0
-        dA[start:stop] = 0
+        dA[first:last] = 0
         states[0] = 0
         for n in range(samples):
-            for e in range(start, stop):
+            for e in range(first, last):
                 for t in range(steps):
                     d = delta[n, e, t]
                     x = d * u[n, e, t]
@@ -95,7 +93,7 @@ def _steps_first(x: Any) -> Any:
 def selective_scan_forward(op: Any, u: Any, delta: Any, A: Any, B: Any, C: Any) -> Any:
     y, last = empty(u.shape), empty((*u.shape[:2], A.shape[1]))
     A = np.array(A, order="C")
-    scan(u, delta, A, _steps_first(B), _steps_first(C), y, last, get_num_threads())
+    scan(u.shape[1], u, delta, A, _steps_first(B), _steps_first(C), y, last)
     return y, last
 
 
@@ -106,7 +104,7 @@ def selective_scan_backward(op: Any, gy: Any, gh: Any) -> Any:
     dB, dC = empty((threads, samples, steps, size)), empty((threads, samples, steps, size))
     A = np.array(A, order="C")
     scan_gradient(
-        u, delta, A, _steps_first(B), _steps_first(C), gy, gh, du, ddelta, dA, dB, dC, threads
+        threads, u, delta, A, _steps_first(B), _steps_first(C), gy, gh, du, ddelta, dA, dB, dC
     )
     # (T, N, L, S) → (N, L, S) → (N, S, L)
     return du, ddelta, dA, dB.sum(axis=0).swapaxes(1, 2), dC.sum(axis=0).swapaxes(1, 2)

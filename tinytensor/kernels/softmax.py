@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from .compile import parallel
 from .layout import as_rows
@@ -14,9 +13,9 @@ from .vector_math import exp, f32
 
 
 @parallel
-def softmax(x, y):
+def softmax(start, stop, x, y):
     """y = exp(x − max x) / Σ exp(x − max x) for each row; NaN for a row of −inf only."""
-    for row in prange(x.shape[0]):
+    for row in range(start, stop):
         line, out = x[row], y[row]
         top = line[0]
         for j in range(line.size):
@@ -30,9 +29,9 @@ def softmax(x, y):
 
 
 @parallel
-def softmax_gradient(y, g, dx):
+def softmax_gradient(start, stop, y, g, dx):
     """dx = y·(g − Σ g·y)"""
-    for row in prange(y.shape[0]):
+    for row in range(start, stop):
         line, slope, out = y[row], g[row], dx[row]
         along = f32(0.0)
         for j in range(line.size):
@@ -42,9 +41,9 @@ def softmax_gradient(y, g, dx):
 
 
 @parallel
-def log_softmax(x, y):
+def log_softmax(start, stop, x, y):
     """y = x − max x − log Σ exp(x − max x) for each row"""
-    for row in prange(x.shape[0]):
+    for row in range(start, stop):
         line, out = x[row], y[row]
         top = line[0]
         for j in range(line.size):
@@ -58,9 +57,9 @@ def log_softmax(x, y):
 
 
 @parallel
-def log_softmax_gradient(y, g, dx):
+def log_softmax_gradient(start, stop, y, g, dx):
     """dx = g − exp(y)·Σ g"""
-    for row in prange(y.shape[0]):
+    for row in range(start, stop):
         line, slope, out = y[row], g[row], dx[row]
         total = f32(0.0)
         for j in range(line.size):
@@ -75,7 +74,8 @@ def _forward(kernel: Any) -> Any:
             return NotImplemented
         op.dim = dim
         y = empty(x.shape)
-        kernel(as_rows(x), as_rows(y))
+        rows = as_rows(x)
+        kernel(rows.shape[0], rows, as_rows(y))
         return y
 
     return forward
@@ -87,7 +87,8 @@ def _backward(kernel: Any) -> Any:
         if op.dim % y.ndim != y.ndim - 1:
             return NotImplemented
         dx = empty(y.shape)
-        kernel(as_rows(y), as_rows(g), as_rows(dx))
+        rows = as_rows(y)
+        kernel(rows.shape[0], rows, as_rows(g), as_rows(dx))
         return dx
 
     return backward

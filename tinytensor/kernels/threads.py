@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import os
 
-_available = (
-    len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-)
-
 
 class Threads:
     """The setting, for the whole process."""
 
-    number = _available
+    most = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    number = most
 
 
 def set_num_threads(number: int) -> None:
     """Let kernels use this many threads, at most as many as there are cores.
 
     It does not change what other libraries do, nor NumPy's own matrix products, which run below the
-    size of kernels and without them.
+    size of kernels and without them. In a child process made by `os.fork` kernels use one thread.
     """
     if not isinstance(number, int) or number < 1:
         raise ValueError(f"set_num_threads: got {number!r}, expected a number from 1 on")
-    Threads.number = min(number, _available)
+    Threads.number = min(number, Threads.most)
 
 
 def get_num_threads() -> int:
     """How many threads kernels use."""
     return Threads.number
+
+
+def limit_threads(most: int) -> None:
+    """Have at most so many threads from now on."""
+    Threads.most = min(Threads.most, most)
+    Threads.number = min(Threads.number, most)
