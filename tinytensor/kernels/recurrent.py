@@ -25,12 +25,13 @@ NO_NUMBERS = np.empty(0, dtype=np.float32)
 
 
 @parallel
-def lstm(start, stop, w, z, gates, cells, states):
-    """zₜ ← gates of zₜ + hₜ₋₁·w;  cₜ = f·cₜ₋₁ + i·g,  hₜ = o·tanh cₜ
+def lstm(start, stop, w, gates, cells, states):
+    """gates ← σ or tanh of gates + hₜ₋₁·w;  cₜ = f·cₜ₋₁ + i·g,  hₜ = o·tanh cₜ
 
-    z (T, N, 4H) starts as the inputs' share, gates (T, N, 4, H) is the same memory. states
-    (T + 1, N, H) holds h, of the start first; cells (T + 1, N, H) all c.
+    gates (T, N, 4, H) starts as the inputs' share. states (T + 1, N, H) holds h, of the start
+    first; cells (T + 1, N, H) all c.
     """
+    z = gates.reshape(gates.shape[0], gates.shape[1], w.shape[1])  # (T, N, 4, H) → (T, N, 4H)
     for t in range(z.shape[0]):
         add_product(states[t, start:stop], w, z[t, start:stop])
         for n in range(start, stop):
@@ -58,8 +59,9 @@ def lstm_gates(z, cells, states, t, n):
 
 
 @parallel
-def lstm_gradient(start, stop, w, gates, cells, gy, dz, d_gates, dh, dc):
+def lstm_gradient(start, stop, w, gates, cells, gy, d_gates, dh, dc):
     """dzₜ from gₕ = gyₜ + dh and dc, which then are dh ← dzₜ·w, dc ← s·f, for the step before."""
+    dz = d_gates.reshape(gates.shape[0], gates.shape[1], w.shape[0])  # (T, N, 4, H) → (T, N, 4H)
     for t in range(dz.shape[0] - 1, -1, -1):
         for n in range(start, stop):
             lstm_gates_gradient(gates, cells, gy, t, n, dh, d_gates, dc)
@@ -98,7 +100,7 @@ def lstm_sequence_forward(op: Any, x: Any, h: Any, c: Any, w_ih: Any, w_hh: Any,
     inputs = as_rows(x)
     linear(steps * samples, inputs, contiguous(w_ih), bias, as_rows(z))
     gates = z.reshape(steps, samples, 4, size)  # (T, N, 4H) → (T, N, 4, H)
-    lstm(samples, contiguous(w_hh.T), z, gates, cells, states)
+    lstm(samples, contiguous(w_hh.T), gates, cells, states)
     op.remember(lstm, (inputs, z, cells, states))
     return copy(states[1:]), copy(cells[-1])
 
@@ -113,7 +115,7 @@ def lstm_sequence_backward(op: Any, gy: Any, gk: Any) -> Any:
     dz, dh, dc = empty(z.shape), np.zeros(h.shape, h.dtype), copy(gk)
     gates = *z.shape[:2], 4, h.shape[1]  # (T, N, 4H) → (T, N, 4, H)
     lstm_gradient(
-        h.shape[0], w_hh, z.reshape(gates), cells, contiguous(gy), dz, dz.reshape(gates), dh, dc
+        h.shape[0], w_hh, z.reshape(gates), cells, contiguous(gy), dz.reshape(gates), dh, dc
     )
     # dx = dz·w_ih,  dw_ih = Σ dzₜᵀ·xₜ,  dw_hh = Σ dzₜᵀ·hₜ₋₁,  db = Σ dzₜ
     g, dx = as_rows(dz), empty(x.shape) if op.needs(0) else None

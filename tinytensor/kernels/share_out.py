@@ -11,6 +11,7 @@ import numba
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.compiler import Flags
 from numba.extending import intrinsic
 
 numba.get_num_threads()  # starts the pool: compiled code finds it as "numba_parallel_for"
@@ -36,11 +37,11 @@ def share_out(typing, body, count, parts, arguments):
     by element, and loops over it would not vectorise.
     """
     signature = types.none(types.uintp, types.uintp, *arguments.types)
-    body.dispatcher.get_call_template(signature.args, {})  # compiles it
-    compiled = body.dispatcher.overloads[signature.args]
 
     def generate(context, builder, _, values):
-        context.add_linking_libs([compiled.library])
+        compiled = context.compile_subroutine(
+            builder, body.dispatcher.py_func, signature, flags=_flags(body.dispatcher)
+        )
         _, count, parts, packed = values
         data = _pack(builder, count, parts, packed)
         task = _task(context, builder.module, compiled, data.type)
@@ -59,6 +60,18 @@ def share_out(typing, body, count, parts, arguments):
         return context.get_dummy_value()
 
     return types.none(body, types.intp, types.intp, arguments), generate
+
+
+def _flags(dispatcher):
+    """Numba's flags for a function that is inlined, and in whose arrays there is no other one.
+
+    Loops would have to find out at run time whether what they write is near what they read, and
+    the loop for either case may round differently.
+    """
+    flags = Flags()
+    dispatcher.targetdescr.options.parse_as_flags(flags, dispatcher.targetoptions)
+    flags.noalias = True
+    return flags
 
 
 def _pack(builder, count, parts, arguments):
