@@ -256,7 +256,6 @@ def test_a_kept_kernel_is_loaded_without_what_compiles(tmp_path: Path) -> None:
 
 
 @needs_numba
-@pytest.mark.slow
 def test_kept_kernels_give_the_same_bits(tmp_path: Path) -> None:
     code = f"""
 {A_STEP}

@@ -32,8 +32,12 @@ _OPTIONS: dict[str, Any] = {
     "no_cfunc_wrapper": True,  # C does not call it
 }
 
-# Files whose functions are compiled into the kernels of others
-_SHARED = ("blas.py", "compile.py", "share_out.py", "small_product.py", "vector_math.py")
+
+@functools.cache
+def _source_stamp(file: str) -> tuple:
+    """Changes with a kernel's file, and with those whose functions may be compiled into it."""
+    files = [Path(file), *sorted(Path(__file__).parent.glob("*.py"))]
+    return tuple((state.st_mtime, state.st_size) for state in map(Path.stat, files))
 
 
 class _KeptKernel(CompileResultCacheImpl):
@@ -71,9 +75,7 @@ class _KernelCache(FunctionCache):
 
     def __init__(self, kernel: Callable) -> None:
         super().__init__(kernel)
-        shared = [Path(__file__).with_name(name) for name in _SHARED]
-        states = [path.stat() for path in (Path(kernel.__code__.co_filename), *shared)]
-        self._cache_file._source_stamp = tuple((s.st_mtime, s.st_size) for s in states)
+        self._cache_file._source_stamp = _source_stamp(kernel.__code__.co_filename)
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         """The compiled kernel, or None.
