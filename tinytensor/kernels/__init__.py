@@ -11,6 +11,7 @@ g)`, which take and return what the op's own methods do. Nothing else knows abou
     pool.py         one thread pool: how many threads, and BLAS held to one inside them
     find_blas.py    the BLAS that NumPy has loaded
     blas.py         matrix products inside a kernel, by that BLAS
+    product.py      and our own, for matrices that take part in many; tile.py: its inner loop
     memory.py       memory of results, used again
     vector_math.py  exp and its kin, in a form that vectorises
     gpu/            the same for arrays on a GPU, compiled by CuPy

@@ -5,6 +5,9 @@ Gimelshein 2018; Dao et al. 2022): m is the largest score so far and l the sum o
 when m grows, what has been summed shrinks by exp(m_before − m). What is kept for backward is one
 number for each query, log Σ exp s, from which each tile's weights A = exp(s − log Σ exp s) are made
 again.
+
+Scores are worked out as s / ln 2, and powers are of 2, which takes fewer steps than powers of e.
+Keys and values meet many rows of queries, so they are laid out for that first: see product.py.
 """
 
 from __future__ import annotations
@@ -15,13 +18,15 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from .blas import gemm
 from .compile import parallel_for, part
+from .layout import line
 from .memory import empty
-from .vector_math import exp_up_to_0, f32, largest
+from .product import COLUMNS, empty_panels, multiply, pack
+from .vector_math import LOG2_E, exp2_up_to_0, f32, largest
 
-QUERIES = 64
-KEYS, KEYS_BACKWARD = 512, 256  # with the queries, the size of tiles of scores: 128 KB
+# The size of a tile of scores, in whole panels: near enough to stay in the cache, and from row to
+# row no power of 2, as numbers at such distances push each other out of it.
+QUERIES, KEYS = 24, 224
 
 _matrices = types.Array(types.float32, 4, "A", readonly=True)  # (N, H, length, width)
 _result = types.Array(types.float32, 4, "A")
@@ -30,33 +35,35 @@ _NONE = np.empty((0, 0, 0, 0), dtype=np.float32)  # stands for no bias, or no dr
 
 
 @part
-def scores(q, k, scale, bias, n, h, first_query, first_key, causal, s):
-    """s ← q·kᵀ·scale + bias for one tile; −inf where the key comes after the query.
+def scores(q, k, scale, bias, n, h, first_query, first_key, causal, s, keys):
+    """s ← (q·kᵀ·scale + bias) / ln 2 for one tile; −inf where the key comes after the query.
 
-    The tile starts at (first_query, first_key) of head h in sample n. bias may be empty.
+    The tile starts at (first_query, first_key) of head h in sample n, and has so many keys; kᵀ is
+    in panels. bias may be empty.
     """
-    gemm(q, False, k, True, s, scale, 0.0)
+    rows = q.shape[0]
+    multiply(q, k, s[:rows, :keys], scale * LOG2_E, 0.0)
     if bias.size:
-        for i in range(s.shape[0]):
-            for j in range(s.shape[1]):
-                s[i, j] += bias[n, h, first_query + i, first_key + j]
-    if causal and first_key + s.shape[1] > first_query + 1:
-        for i in range(s.shape[0]):
-            for j in range(max(0, first_query + i + 1 - first_key), s.shape[1]):
+        for i in range(rows):
+            for j in range(keys):
+                s[i, j] += LOG2_E * bias[n, h, first_query + i, first_key + j]
+    if causal and first_key + keys > first_query + 1:
+        for i in range(rows):
+            for j in range(max(0, first_query + i + 1 - first_key), keys):
                 s[i, j] = f32(-np.inf)
 
 
 @part
-def soften(s, top, total, y):
-    """s ← exp(s − top), row by row; when top grows, total and y shrink to match."""
-    for i in range(s.shape[0]):
-        highest = max(top[i], largest(s, i))
-        # A row that may not attend to anything yet: exp(−inf − 0) = 0, not NaN.
+def soften(s, rows, keys, top, total, y):
+    """s ← 2 to the s − top, row by row; when top grows, total and y shrink to match."""
+    for i in range(rows):
+        highest = max(top[i], largest(s, i, keys))
+        # A row that may not attend to anything yet: 2 to the −inf − 0 is 0, not NaN.
         base = f32(0.0) if highest == f32(-np.inf) else highest
-        shrink = exp_up_to_0(top[i] - base)
+        shrink = exp2_up_to_0(top[i] - base)
         row_total = f32(0.0)
-        for j in range(s.shape[1]):
-            p = exp_up_to_0(s[i, j] - base)
+        for j in range(keys):
+            p = exp2_up_to_0(s[i, j] - base)
             s[i, j] = p
             row_total += p
         total[i] = total[i] * shrink + row_total
@@ -66,43 +73,54 @@ def soften(s, top, total, y):
                 y[i, j] *= shrink
 
 
+@part
+def keys_of(panels, begin, until):
+    """Of a matrix in panels, those with its columns begin … until; a panel starts at begin."""
+    return panels[begin // COLUMNS : (until + COLUMNS - 1) // COLUMNS]
+
+
 @parallel_for(
     _matrices, _matrices, _matrices, _matrices, _matrices, types.float32, types.boolean, _result,
     _numbers,
 )  # fmt: skip
 def attention(start, stop, query, key, value, bias, drop, scale, causal, y, normalizer):
-    """y = softmax(Q·Kᵀ·scale + bias)·V; normalizer = log Σ exp of each row of scores.
+    """y = softmax(Q·Kᵀ·scale + bias)·V; normalizer = log₂ Σ exp of each row of scores.
 
     A row that may attend to nothing gives zeros; its normalizer is +inf, so that A is 0 there.
     """
     heads, length, width = query.shape[1], query.shape[2], value.shape[3]
     blocks = (length + QUERIES - 1) // QUERIES
+    k, v = empty_panels(key.shape[3], key.shape[2]), empty_panels(key.shape[2], width)
+    s, out = np.empty((QUERIES, KEYS), np.float32), np.empty((QUERIES, width), np.float32)
+    top, total = np.empty(QUERIES, np.float32), np.empty(QUERIES, np.float32)
     for task in range(start, stop):
         n, h, first = task // blocks // heads, task // blocks % heads, task % blocks * QUERIES
+        if task == start or first == 0:  # a head that was not yet here
+            pack(key[n, h].T, k)
+            pack(value[n, h], v)
         last = min(first + QUERIES, length)
-        rows = last - first
-        q, out = query[n, h, first:last], np.zeros((rows, width), dtype=np.float32)
-        top, total = np.empty(rows, dtype=np.float32), np.empty(rows, dtype=np.float32)
-        for i in range(rows):
-            top[i], total[i] = f32(-np.inf), f32(0.0)
-        tile = np.empty(rows * KEYS, dtype=np.float32)
+        rows, q = last - first, query[n, h, first:last]
+        top[:], total[:], out[:] = f32(-np.inf), f32(0.0), f32(0.0)
         end = min(key.shape[2], last) if causal else key.shape[2]
         for begin in range(0, end, KEYS):
             until = min(begin + KEYS, end)
-            s = tile[: rows * (until - begin)].reshape(rows, until - begin)
-            scores(q, key[n, h, begin:until], scale, bias, n, h, first, begin, causal, s)
-            soften(s, top, total, out)
+            keys, some = until - begin, keys_of(k, begin, until)
+            scores(q, some, scale, bias, n, h, first, begin, causal, s, keys)
+            soften(s, rows, keys, top, total, out)
             if drop.size:
                 for i in range(rows):
-                    for j in range(until - begin):
+                    for j in range(keys):
                         s[i, j] *= drop[n, h, first + i, begin + j]
-            gemm(s, False, value[n, h, begin:until], False, out, 1.0, 1.0)
+            multiply(s[:rows, :keys], v[:, begin:until], out[:rows], 1.0, 1.0)
         for i in range(rows):
-            empty_row = total[i] == f32(0.0)
-            normalizer[n, h, first + i] = f32(np.inf) if empty_row else top[i] + math.log(total[i])
-            divided = f32(0.0) if empty_row else f32(1.0) / total[i]
-            for j in range(width):
-                y[n, h, first + i, j] = out[i, j] * divided
+            result = line(y[n, h], first + i)
+            if total[i] == f32(0.0):
+                normalizer[n, h, first + i] = f32(np.inf)
+                result[:] = f32(0.0)
+            else:
+                normalizer[n, h, first + i] = top[i] + LOG2_E * math.log(total[i])
+                for j in range(width):
+                    result[j] = out[i, j] / total[i]
 
 
 @parallel_for(
@@ -116,64 +134,79 @@ def attention_gradient(
 
     Σ dA·A over the keys equals Σ g·y over the width, which needs no weights.
     """
-    heads, length = query.shape[1], query.shape[2]
+    (heads, length, width), keys, width_v = query.shape[1:], key.shape[2], value.shape[3]
+    k_t, v_t, k = empty_panels(width, keys), empty_panels(width_v, keys), empty_panels(keys, width)
+    q, g_panels = empty_panels(length, width), empty_panels(length, width_v)
+    a, da = np.empty((QUERIES, KEYS), np.float32), np.empty((QUERIES, KEYS), np.float32)
+    delta = np.empty(length, np.float32)
     for head in range(start, stop):
         n, h = head // heads, head % heads
-        delta = np.empty(length, dtype=np.float32)
-        for i in range(length):
-            total = f32(0.0)
-            for j in range(g.shape[3]):
-                total += g[n, h, i, j] * y[n, h, i, j]
-            delta[i] = total
-        tiles = np.empty((2, QUERIES * KEYS_BACKWARD), dtype=np.float32)
-        for begin in range(0, key.shape[2], KEYS_BACKWARD):
-            end = min(begin + KEYS_BACKWARD, key.shape[2])
-            clear(dk, n, h, begin, end)
-            clear(dv, n, h, begin, end)
+        pack(key[n, h].T, k_t)
+        pack(value[n, h].T, v_t)
+        pack(key[n, h], k)
+        pack(query[n, h], q)
+        pack(g[n, h], g_panels)
+        along_width(g[n, h], y[n, h], delta)
+        for begin in range(0, keys, KEYS):
+            end = min(begin + KEYS, keys)
+            clear(dk[n, h, begin:end])
+            clear(dv[n, h, begin:end])
             for first in range(begin // QUERIES * QUERIES if causal else 0, length, QUERIES):
                 last = min(first + QUERIES, length)
                 until = min(end, last) if causal else end
-                k, v = key[n, h, begin:until], value[n, h, begin:until]
-                q, g_rows = query[n, h, first:last], g[n, h, first:last]
-                size = (last - first) * (until - begin)
-                a = tiles[0, :size].reshape(last - first, until - begin)
-                da = tiles[1, :size].reshape(last - first, until - begin)
-                scores(q, k, scale, bias, n, h, first, begin, causal, a)
-                gemm(g_rows, False, v, True, da, 1.0, 0.0)
-                weights_and_gradient(a, da, drop, n, h, first, begin, normalizer[n, h], delta)
+                rows, some, g_rows = query[n, h, first:last], until - begin, g[n, h, first:last]
+                scores(
+                    rows, keys_of(k_t, begin, until), scale, bias, n, h, first, begin, causal,
+                    a, some,
+                )  # fmt: skip
+                weights, ds = a[: last - first, :some], da[: last - first, :some]
+                multiply(g_rows, keys_of(v_t, begin, until), ds, 1.0, 0.0)
+                weights_and_gradient(a, da, some, drop, n, h, first, last, begin, normalizer, delta)
                 # The first keys come first, so that no dQ is there yet.
-                gemm(da, False, k, False, dq[n, h, first:last], scale, 1.0 if begin else 0.0)
-                gemm(da, True, q, False, dk[n, h, begin:until], scale, 1.0)
-                gemm(a, True, g_rows, False, dv[n, h, begin:until], 1.0, 1.0)
+                multiply(ds, k[:, begin:until], dq[n, h, first:last], scale, 1.0 if begin else 0.0)
+                multiply(ds.T, q[:, first:last], dk[n, h, begin:until], scale, 1.0)
+                multiply(weights.T, g_panels[:, first:last], dv[n, h, begin:until], 1.0, 1.0)
 
 
 @part
-def clear(x, n, h, start, end):
-    """x ← 0 in the rows start … end of a head."""
-    for i in range(start, end):
-        for j in range(x.shape[3]):
-            x[n, h, i, j] = f32(0.0)
+def along_width(x, y, total):
+    """total ← Σ x·y in each row, in the order in which products are summed.
+
+    (`line` would change it. Where one key has all the weight, dA and Σ g·y are to be the same.)
+    """
+    for i in range(x.shape[0]):
+        sum = f32(0.0)
+        for j in range(x.shape[1]):
+            sum += x[i, j] * y[i, j]
+        total[i] = sum
 
 
 @part
-def weights_and_gradient(s, da, drop, n, h, first, start, normalizer, delta):
+def clear(x):
+    """x ← 0"""
+    for i in range(x.shape[0]):
+        line(x, i)[:] = f32(0.0)
+
+
+@part
+def weights_and_gradient(s, da, keys, drop, n, h, first, last, start, normalizer, delta):
     """s ← A (with dropout, A·D) and da ← dS, for one tile of scores s and of g·Vᵀ."""
-    for i in range(s.shape[0]):
-        z, along = normalizer[first + i], delta[first + i]
+    for i in range(last - first):
+        z, along = normalizer[n, h, first + i], delta[first + i]
         if drop.size:
-            for j in range(s.shape[1]):
-                a, kept = exp_up_to_0(s[i, j] - z), drop[n, h, first + i, start + j]
+            for j in range(keys):
+                a, kept = exp2_up_to_0(s[i, j] - z), drop[n, h, first + i, start + j]
                 s[i, j] = a * kept
                 da[i, j] = a * (da[i, j] * kept - along)
         else:
-            for j in range(s.shape[1]):
-                a = exp_up_to_0(s[i, j] - z)
+            for j in range(keys):
+                a = exp2_up_to_0(s[i, j] - z)
                 s[i, j] = a
                 da[i, j] = a * (da[i, j] - along)
 
 
 def score_normalizer(op: Any) -> None:
-    """Under this name the op keeps log Σ exp of each row of scores, (N, H, L)."""
+    """Under this name the op keeps log₂ Σ exp of each row of scores, (N, H, L)."""
 
 
 def _as_heads(x: Any) -> Any:

@@ -13,8 +13,10 @@ from typing import Any
 
 import llvmlite.binding as llvm
 import numba
+from numba import types
 from numba.core import event
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
+from numba.core.ccallback import CFunc
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
 
@@ -98,6 +100,37 @@ def _compile(kernel: Callable) -> Any:
     return compiled
 
 
+_CFunc: Any = CFunc  # whose inner names have no types
+
+
+class _ForKernels(_CFunc):
+    """A function that is compiled once, and that kernels call as they would one in C."""
+
+    def _compile_uncached(self) -> Any:
+        _say_compiling(self._pyfunc)
+        return super()._compile_uncached()
+
+
+_for_kernels: list[_ForKernels] = []  # as long as these are there, so is their code
+
+
+def compile_for_kernels(function: Callable, name: str, *arguments: Any) -> Any:
+    """Compile a function for these types of arguments; gives what kernels call it by.
+
+    A part is compiled into each kernel that calls it; this is for what is too large for that, and
+    as its code is there once, it cannot come out with another rounding. Arrays are addresses in it.
+    """
+    as_words = tuple(types.intp if kind == types.voidptr else kind for kind in arguments)
+    options = {key: _OPTIONS[key] for key in ("fastmath", "error_model")}
+    compiled = _ForKernels(function, (as_words, types.void), {}, options)
+    with suppress(RuntimeError):  # as in _compile
+        compiled._cache = _KernelCache(function)
+    compiled.compile()
+    _for_kernels.append(compiled)
+    llvm.add_symbol(name, compiled.address)  # also kernels that are kept on disk find it by that
+    return types.ExternalFunction(name, types.void(*arguments))
+
+
 class _Part(CPUDispatcher):
     """A function for kernels alone: that which lets Python call it takes a sixth of compiling."""
 
@@ -170,14 +203,18 @@ def _for_all_parts(function: Callable) -> Callable:
     return scope[name]
 
 
+def _say_compiling(kernel: Callable) -> None:
+    text = f"tinytensor: compiling the kernel {kernel.__name__}, once"
+    print(text, file=sys.stderr, flush=True)
+
+
 class _Notice(event.Listener):
     """Says that a kernel is being compiled: it takes a second or two, once."""
 
     def on_start(self, event: Any) -> None:
         kernel = event.data["dispatcher"].py_func
         if kernel in _kernels:
-            text = f"tinytensor: compiling the kernel {kernel.__name__}, once"
-            print(text, file=sys.stderr, flush=True)
+            _say_compiling(kernel)
 
     def on_end(self, event: Any) -> None:
         pass

@@ -15,7 +15,7 @@ from .compile import parallel, part
 from .layout import as_rows, contiguous, flat
 from .linear import linear, linear_gradient
 from .memory import copy, empty
-from .small_product import add_product
+from .product import empty_panels, multiply, pack
 from .threads import get_num_threads
 from .vector_math import f32, sigmoid, tanh
 
@@ -32,8 +32,10 @@ def lstm(start, stop, w, gates, cells, states):
     first; cells (T + 1, N, H) all c.
     """
     z = gates.reshape(gates.shape[0], gates.shape[1], w.shape[1])  # (T, N, 4, H) → (T, N, 4H)
+    panels = empty_panels(w.shape[0], w.shape[1])
+    pack(w, panels)
     for t in range(z.shape[0]):
-        add_product(states[t, start:stop], w, z[t, start:stop])
+        multiply(states[t, start:stop], panels, z[t, start:stop], 1.0, 1.0)
         for n in range(start, stop):
             lstm_gates(gates, cells, states, t, n)
 
@@ -62,10 +64,12 @@ def lstm_gates(z, cells, states, t, n):
 def lstm_gradient(start, stop, w, gates, cells, gy, d_gates, dh, dc):
     """dzₜ from gₕ = gyₜ + dh and dc, which then are dh ← dzₜ·w, dc ← s·f, for the step before."""
     dz = d_gates.reshape(gates.shape[0], gates.shape[1], w.shape[0])  # (T, N, 4, H) → (T, N, 4H)
+    panels = empty_panels(w.shape[0], w.shape[1])
+    pack(w, panels)
     for t in range(dz.shape[0] - 1, -1, -1):
         for n in range(start, stop):
             lstm_gates_gradient(gates, cells, gy, t, n, dh, d_gates, dc)
-        add_product(dz[t, start:stop], w, dh[start:stop])
+        multiply(dz[t, start:stop], panels, dh[start:stop], 1.0, 0.0)
 
 
 @part
@@ -76,7 +80,6 @@ def lstm_gates_gradient(z, cells, gy, t, n, dh, dz, dc):
         squashed, gh, o = tanh(cells[t + 1, n, j]), gy[t, n, j] + dh[n, j], z[t, n, 3, j]
         dz[t, n, 3, j] = gh * squashed * o * (ONE - o)
         dc[n, j] += gh * o * (ONE - squashed * squashed)
-        dh[n, j] = 0
     for j in range(size):
         i = z[t, n, 0, j]
         dz[t, n, 0, j] = dc[n, j] * z[t, n, 2, j] * i * (ONE - i)
@@ -100,7 +103,7 @@ def lstm_sequence_forward(op: Any, x: Any, h: Any, c: Any, w_ih: Any, w_hh: Any,
     inputs = as_rows(x)
     linear(steps * samples, inputs, contiguous(w_ih), bias, as_rows(z))
     gates = z.reshape(steps, samples, 4, size)  # (T, N, 4H) → (T, N, 4, H)
-    lstm(samples, contiguous(w_hh.T), gates, cells, states)
+    lstm(samples, contiguous(w_hh).T, gates, cells, states)
     op.remember(lstm, (inputs, z, cells, states))
     return copy(states[1:]), copy(cells[-1])
 
