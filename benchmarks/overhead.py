@@ -1,6 +1,7 @@
 """What the engine costs where the arithmetic costs nothing: PyTorch and tinytensor by turns.
 
-    python benchmarks/overhead.py            a table, and benchmarks/results/overhead.json
+    python benchmarks/overhead.py            a table, and benchmarks/results/overhead.json; exit
+                                             code 1 if ours costs more, beyond the noise
 
 chain   (x·w + w), tanh, ·0.9 … on four numbers: forward and backward, per op
 mlp     one training step of a 2-16-16-2 MLP with Adam on 32 points
@@ -33,6 +34,7 @@ except ImportError:
 
 CHAIN = 1000  # ops in the chain
 ROUNDS = 60
+NOISE = 0.05  # of PyTorch's time
 
 
 def chain(lib: Any) -> Callable[[], float]:
@@ -106,7 +108,7 @@ def by_turns(runs: list[Callable[[], float]], rounds: int) -> list[float]:
     return [statistics.median(seconds) for seconds in times]
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     rounds = parser.parse_args().rounds
@@ -126,7 +128,9 @@ def main() -> None:
     folder = Path(__file__).parent / "results"
     folder.mkdir(exist_ok=True)
     (folder / "overhead.json").write_text(json.dumps(results, indent=2) + "\n")
+    compared = [row for row in results.values() if "torch" in row]
+    return int(any(row["tinytensor"] > row["torch"] * (1 + NOISE) for row in compared))
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -1,10 +1,11 @@
 """Training steps and generation: PyTorch, tinytensor and others by turns, on this machine.
 
-    python benchmarks/run.py                           everything: a few minutes
+    python benchmarks/run.py                           everything: some ten minutes
     python benchmarks/run.py --only gpt,LSTM           some cases
     python benchmarks/run.py --contenders PyTorch,tinytensor --seconds 10
 
-It prints a table and writes results/bench.json and results/bench.svg. Each contender has a process,
+It prints a table and writes results/bench.json and results/bench.svg; its exit code is 1 if a
+figure misses its limit (limits.py). Each contender has a process,
 so that its threads do not disturb the others': between its turns it is stopped. The machine may be
 busy; what counts is the ratio of medians over many turns.
 """
@@ -26,6 +27,7 @@ from typing import Any
 
 from chart import bar_chart
 from contender import CONTENDERS, CORES, FRAMEWORKS, GENERATED, is_there
+from limits import missed
 
 RESULTS = Path(__file__).parent / "results"
 TURN = 0.3  # seconds that a turn should take
@@ -184,7 +186,7 @@ def chosen(text: str | None, known: list[str], what: str) -> list[str]:
     return names
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", help=f"cases, with commas: {', '.join(CASES)}")
     parser.add_argument("--contenders", help="with commas; those that are not installed are left")
@@ -204,7 +206,10 @@ def main() -> None:
         print_case(case, row)
         results[case] = row
     write_results(results, options.seconds)
+    over = missed(results)
+    print("\n".join(over) if over else "all within their limits")
+    return int(bool(over))
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

@@ -1,6 +1,6 @@
 """Writes docs/measured.md, the table of measured ratios, from what `make bench` found.
 
-    make bench && python docs/bench_table.py
+    make bench; python docs/bench_table.py
 
 The page on performance shows the table; the README names its first rows.
 """

@@ -95,6 +95,35 @@ def test_run_writes_json_and_a_chart(
     assert run.CASES["MLP"] in texts and names[0] in texts
 
 
+def figures(ms: float, megabytes: int = 10) -> dict[str, Any]:
+    return {"median_ms": ms, "memory_bytes": {"step": megabytes << 20}}
+
+
+@pytest.mark.parametrize(
+    "case, row, expected",
+    [
+        ("CNN", {"PyTorch": figures(10), "tinytensor": figures(10)}, None),
+        ("CNN", {"PyTorch": figures(10), "tinytensor": figures(10.1)}, "takes 1.010 of PyTorch's"),
+        ("CNN", {"PyTorch": figures(10), "tinytensor NumPy only": figures(90)}, None),
+        ("CNN", {"tinytensor": figures(10), "tinytensor NumPy only": figures(90)}, None),
+        ("gpt", {"PyTorch": figures(10), "tinytensor NumPy only": figures(17)}, None),
+        ("gpt", {"PyTorch": figures(10), "tinytensor NumPy only": figures(18)}, "takes 1.800 of"),
+        ("gpt", {"tinytensor": figures(10), "autograd": figures(80)}, None),
+        ("gpt", {"tinytensor": figures(10), "autograd": figures(79)}, "autograd takes 7.90 times"),
+        ("gpt-512", {"PyTorch": figures(10, 80), "tinytensor": figures(9, 80)}, None),
+        ("gpt-512", {"PyTorch": figures(10, 80), "tinytensor": figures(9, 81)}, "needs 81 MB"),
+        ("gpt", {"PyTorch": figures(10, 80), "tinytensor": figures(9, 81)}, None),
+    ],
+)
+def test_a_figure_above_its_limit_is_named(
+    bench: Callable[[str], Any], case: str, row: dict[str, Any], expected: str | None
+) -> None:
+    bench("run").add_ratios(row)
+    lines = bench("limits").missed({case: row})
+    assert len(lines) == (expected is not None)
+    assert not lines or (lines[0].startswith(f"{case}: ") and expected in lines[0])
+
+
 @pytest.mark.parametrize("option", [["--only", "quux"], ["--contenders", "quux"]], ids=" ".join)
 def test_unknown_names_are_refused(option: list[str]) -> None:
     command = [sys.executable, str(FOLDER / "run.py"), *option]
