@@ -77,9 +77,10 @@ def make_model(depth: int, kind: str, width: int) -> nn.Sequential:
 def train(
     name: str, model: nn.Module, data: tuple[tt.Tensor, tt.Tensor], settings: Settings
 ) -> list[float]:
-    """The training loss at each step, as a running mean."""
+    """The training loss before the first step and after each, as a running mean."""
     optimizer = optim.SGD(model.parameters(), lr=settings.lr, momentum=0.9)
-    losses: list[float] = []
+    with tt.no_grad():
+        losses = [F.cross_entropy(model(data[0]), data[1]).item()]
     with Progress(True, 0, settings.steps) as progress:
         for step in range(1, settings.steps + 1):
             batch = tt.randint(len(data[1]), (settings.batch,))
@@ -87,8 +88,7 @@ def train(
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-            before = losses[-1] if losses else loss.item()
-            losses.append(0.95 * before + 0.05 * loss.item())
+            losses.append(0.95 * losses[-1] + 0.05 * loss.item())
             progress.update(step, {"model": name, "loss": losses[-1]})
     return losses
 
@@ -113,7 +113,7 @@ def main(settings: Settings) -> float:
             tt.manual_seed(settings.seed)
             model = make_model(depth, kind, settings.width)
             losses = train(f"{name}, {depth} layers", model, data, settings)
-            curves[f"{name}, {depth} layers"] = (range(1, len(losses) + 1), losses)
+            curves[f"{name}, {depth} layers"] = (range(len(losses)), losses)
             final.append(losses[-1])
             print(f"{name}, {depth} layers: training loss {losses[-1]:.3f}")
         harm[name] = final[1] - final[0]

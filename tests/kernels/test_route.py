@@ -279,6 +279,12 @@ def test_kernels_run_where_nothing_can_be_kept(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(compile, "_KernelCache", refuse)
     assert compile.serial(twice)(4) == 8
+    nothing = compile.compile_for_kernels(do_nothing, "tinytensor_nothing", compile.types.int64)
+    assert compile.serial(lambda x: nothing(x))(4) is None
+
+
+def do_nothing(x: int) -> None:
+    pass
 
 
 def twice(x: int) -> int:
