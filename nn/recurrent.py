@@ -8,6 +8,7 @@ from typing import Any
 import tinytensor as tt
 from tinytensor.errors import ShapeError
 from tinytensor.ops.recurrent import gru_step, lstm_step
+from tinytensor.ops.recurrent_sequence import check_nonlinearity
 from tinytensor.tensor import Tensor
 
 from . import functional as F
@@ -15,12 +16,6 @@ from . import init
 from .module import Module
 from .parameter import Parameter
 from .recurrent_base import RNNBase, State, Weights
-
-
-def check_nonlinearity(name: str, nonlinearity: str) -> None:
-    if nonlinearity not in ("tanh", "relu"):
-        raise ValueError(f"{name}: got nonlinearity={nonlinearity!r}, expected 'tanh' or 'relu'")
-
 
 # ------------------------------------------------------------------------------------------
 # Whole sequences
@@ -55,6 +50,11 @@ class RNN(RNNBase):
     def step(self, x: Tensor, state: State, weights: Weights) -> State:
         z = F.linear(state[0], weights.hh, x)  # W_hh·h + x
         return (z.tanh() if self.nonlinearity == "tanh" else z.relu(),)
+
+    def sequence(self, x: Tensor, state: State, weights: Weights) -> tuple[Tensor, State]:
+        (h,) = state
+        y = tt.rnn_sequence(x, h, weights.ih, weights.hh, weights.bias, self.nonlinearity)
+        return y, (y[-1],)
 
 
 class LSTM(RNNBase):
@@ -129,6 +129,11 @@ class GRU(RNNBase):
     def step(self, x: Tensor, state: State, weights: Weights) -> State:
         (h,) = state
         return (gru_step(x, F.linear(h, weights.hh, weights.bias_hh), h),)
+
+    def sequence(self, x: Tensor, state: State, weights: Weights) -> tuple[Tensor, State]:
+        (h,) = state
+        y = tt.gru_sequence(x, h, weights.ih, weights.hh, weights.bias_ih, weights.bias_hh)
+        return y, (y[-1],)
 
 
 # ------------------------------------------------------------------------------------------

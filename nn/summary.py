@@ -29,6 +29,7 @@ from tinytensor.ops.convolution import Convolution, ConvTranspose
 from tinytensor.ops.einsum import Einsum
 from tinytensor.ops.linalg import Matmul
 from tinytensor.ops.linear import Addmm, Linear
+from tinytensor.ops.recurrent_sequence import GruSequence, LstmSequence, RnnSequence
 from tinytensor.tensor import Tensor
 
 from .module import Module
@@ -242,6 +243,12 @@ def _einsum(node: Any) -> int:
     return math.prod(sizes.values())
 
 
+def _sequence(node: Any, place: int) -> int:
+    """w_ih·x and w_hh·h, for each step and sample; w_ih is argument `place`, w_hh the next."""
+    steps, samples, _ = _shape(node, 0)
+    return steps * samples * (math.prod(_shape(node, place)) + math.prod(_shape(node, place + 1)))
+
+
 FLOPS: dict[type, Callable[[Any], int]] = {
     Linear: lambda node: math.prod(node._shape) * _shape(node, 1)[1],
     Matmul: lambda node: math.prod(node._shape) * node.shapes[0][-1],
@@ -251,6 +258,9 @@ FLOPS: dict[type, Callable[[Any], int]] = {
     Attention: _attention,
     Convolution: lambda node: math.prod(node._shape) * math.prod(_shape(node, 1)[1:]),
     ConvTranspose: lambda node: math.prod(_shape(node, 0)) * math.prod(_shape(node, 1)[1:]),
+    LstmSequence: lambda node: _sequence(node, 3),
+    GruSequence: lambda node: _sequence(node, 2),
+    RnnSequence: lambda node: _sequence(node, 2),
 }
 
 __all__ = ["LayerSummary", "Summary", "summary"]

@@ -74,6 +74,20 @@ LAYERS = [
     Row("lstm_sequence", T(5, 3, 4), T(3, 7), T(3, 7), T(28, 4), T(28, 7), T(28)),
     Row("lstm_sequence", T(1, 1, 1), T(1, 1), T(1, 1), T(4, 1), T(4, 1)),
     Row("lstm_sequence", T(3, 9, 5), T(9, 6), T(9, 6), T(24, 5), T(24, 6)),
+    Row("gru_sequence", T(5, 3, 4), T(3, 7), T(21, 4), T(21, 7), T(21), T(21)),
+    Row("gru_sequence", T(1, 1, 1), T(1, 1), T(3, 1), T(3, 1), T(3), T(3)),
+    Row("gru_sequence", T(3, 9, 5), T(9, 6), T(18, 5), T(18, 6)),
+    Row("gru_sequence", T(4, 2, 3), T(2, 5), T(15, 3), T(15, 5), None, T(15)),
+    Row("gru_sequence", T(2, 3, 5), T(3, 17), T(51, 5), T(51, 17), T(51), None),
+    *(
+        Row("rnn_sequence", *args, nonlinearity=nonlinearity)
+        for nonlinearity in ("tanh", "relu")
+        for args in (
+            (T(5, 3, 4), T(3, 7), T(7, 4), T(7, 7), T(7)),
+            (T(1, 1, 1), T(1, 1), T(1, 1), T(1, 1)),
+            (T(3, 9, 5), T(9, 17), T(17, 5), T(17, 17)),
+        )
+    ),
     Row("masked_scale", T(3, 5, 7), B(3, 5, 7), 1.25),
     *(
         Row(name, T(*shape), dim=dim)

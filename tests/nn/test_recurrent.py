@@ -10,8 +10,11 @@ import pytest
 
 import nn
 import tinytensor as tt
+from nn import recurrent_base
 from nn.utils import rnn
 from tinytensor import backend
+from tinytensor.autograd.op import Op
+from tinytensor.autograd.walk import collect
 from tinytensor.gradcheck import gradcheck
 
 from ..standin import fake_cupy as cp
@@ -157,6 +160,77 @@ def test_a_layer_is_its_cell_in_a_loop(name: str) -> None:
     output, last = layer(x)
     same([output], [tt.stack(outputs)])
     same([s[0] for s in flatten(last)], flatten(state))
+
+
+# ------------------------------------------------------------------------------------------
+# Whole sequences as one op
+# ------------------------------------------------------------------------------------------
+
+WHOLE = [kind for kind in KINDS if "proj_size" not in kind[1]]
+WHOLE += [("GRU", {"bias": False}), ("LSTM", {"bias": False}), ("RNN", {"nonlinearity": "relu"})]
+
+
+@pytest.fixture
+def one_op(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sequences of any size are long enough to be one op."""
+    monkeypatch.setattr(recurrent_base, "LONG", 1)
+
+
+def ops_of(output: Any) -> set[str]:
+    return {node.name_ for node in collect([output.grad_fn]) if isinstance(node, Op)}
+
+
+@pytest.mark.parametrize("with_state", [False, True], ids=["zeros", "state"])
+@pytest.mark.parametrize("batch_first", [False, True], ids=["time first", "batch first"])
+@pytest.mark.parametrize("layers", LAYERS, ids=str)
+@pytest.mark.parametrize(("name", "settings"), WHOLE, ids=str)
+def test_whole_sequences_equal_pytorch(
+    name: str, settings: dict, layers: dict, batch_first: bool, with_state: bool, one_op: None
+) -> None:
+    modules = pair(name, {**settings, **layers, "batch_first": batch_first})
+    arrays = rng().normal(size=(2, 5, 3) if batch_first else (5, 2, 3))
+    found = []
+    for lib, module in zip((tt, torch_of()), modules):
+        x = leaf(lib, arrays)
+        states, hx = state_of(lib, module, 2) if with_state else ([], None)
+        output, last = module(x, hx)
+        if lib is tt:
+            assert f"{name.lower()}_sequence" in ops_of(output)
+        outputs = flatten([output, last])
+        found.append(outputs + gradients(lib, outputs, [x, *states, *module.parameters()]))
+    same(*found)
+
+
+@pytest.mark.parametrize("name", ["RNN", "GRU", "LSTM"])
+def test_sequences_of_several_lengths_go_step_by_step(name: str, one_op: None) -> None:
+    module = getattr(nn, name)(3, 4, dtype=tt.float64)
+    x = tt.tensor(rng().normal(size=(4, 2, 3)))
+    packed, _ = module(rnn.pack_padded_sequence(x, [4, 3]))
+    assert f"{name.lower()}_sequence" not in ops_of(packed.data)
+    whole, _ = module(x[:3])
+    assert f"{name.lower()}_sequence" in ops_of(whole)
+    same([rnn.pad_packed_sequence(packed)[0][:3]], [whole])
+
+
+@pytest.mark.parametrize("name", ["RNN", "GRU", "LSTM"])
+def test_large_layers_equal_pytorch(name: str) -> None:
+    """In float32, large enough for the kernels."""
+    torch = torch_of()
+    torch.manual_seed(0)
+    theirs = getattr(torch.nn, name)(35, 37, num_layers=2, bidirectional=True)
+    ours = getattr(nn, name)(35, 37, num_layers=2, bidirectional=True)
+    ours.load_state_dict(theirs.state_dict())
+    arrays = rng().normal(size=(30, 9, 35)).astype(np.float32)
+    found = []
+    for lib, module in ((tt, ours), (torch, theirs)):
+        x = leaf(lib, arrays)
+        output, last = module(x)
+        (output.sin().sum() + sum(s.sum() for s in flatten(last))).backward()
+        leaves = [x, *module.parameters()]
+        found.append([output, *flatten(last), *(t.grad for t in leaves)])
+    for mine, reference in zip(*found):
+        a, b = mine.detach().numpy(), reference.detach().numpy()
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5 * np.abs(b).max())
 
 
 # ------------------------------------------------------------------------------------------
@@ -327,7 +401,13 @@ def test_packed_sequence_is_a_named_tuple() -> None:
     assert again.data is data and not again.is_cuda
 
 
-X = tt.zeros(4, 2, 3)
+X, H = tt.zeros(4, 2, 3), tt.zeros(2, 4)
+
+
+def weights(gates: int) -> tuple[Any, Any]:
+    return tt.zeros(4 * gates, 3), tt.zeros(4 * gates, 4)
+
+
 ERRORS: list[tuple[Callable[[], Any], type, str]] = [
     (lambda: nn.RNN(3, 4, nonlinearity="sine"), ValueError, "RNN: got nonlinearity='sine'"),
     (lambda: nn.LSTM(3, 0), ValueError, "LSTM: got hidden_size=0, expected more than 0"),
@@ -348,6 +428,25 @@ ERRORS: list[tuple[Callable[[], Any], type, str]] = [
     (lambda: nn.GRUCell(5, 4)(X[0]), RuntimeError, "GRUCell: input has 3 features"),
     (lambda: nn.LSTMCell(3, 4)(X[0], (tt.zeros(2, 4), tt.zeros(2, 5))), RuntimeError,
      r"LSTMCell: the state has shape \(2, 5\), expected \(2, 4\)"),
+    (lambda: tt.lstm_sequence(X[0], H, H, *weights(4)), RuntimeError,
+     r"lstm_sequence: x has shape \(2, 3\), expected \(T, N, in\), at least one step"),
+    (lambda: tt.gru_sequence(X[:0], H, *weights(3)), RuntimeError, "gru_sequence: x has shape"),
+    (lambda: tt.lstm_sequence(X, H, H[:1], *weights(4)), RuntimeError,
+     r"lstm_sequence: c has shape \(1, 4\), expected \(2, 4\)"),
+    (lambda: tt.gru_sequence(X, H[:1], *weights(3)), RuntimeError,
+     r"gru_sequence: h has shape \(1, 4\), expected \(2, 4\)"),
+    (lambda: tt.gru_sequence(X, H, *weights(4)), RuntimeError,
+     r"gru_sequence: w_ih has shape \(16, 3\), expected \(12, 3\)"),
+    (lambda: tt.gru_sequence(X, H, *weights(3), None, tt.zeros(4)), RuntimeError,
+     r"gru_sequence: b_hh has shape \(4,\), expected \(12,\)"),
+    (lambda: tt.gru_sequence(X, H.double(), *weights(3)), RuntimeError, "gru_sequence: .*float64"),
+    (lambda: tt.rnn_sequence(X, H, tt.zeros(4, 3), tt.zeros(5, 4)), RuntimeError,
+     r"rnn_sequence: w_hh has shape \(5, 4\), expected \(4, 4\)"),
+    (lambda: tt.rnn_sequence(X, H, *weights(1), tt.zeros(5)), RuntimeError,
+     r"rnn_sequence: b has shape \(5,\), expected \(4,\)"),
+    (lambda: tt.rnn_sequence(X.long(), H, *weights(1)), RuntimeError, "rnn_sequence: .*int64"),
+    (lambda: tt.rnn_sequence(X, H, *weights(1), nonlinearity="sine"), ValueError,
+     "rnn_sequence: got nonlinearity='sine', expected 'tanh' or 'relu'"),
     (lambda: rnn.pack_padded_sequence(X, [2, 3]), RuntimeError, "not falling"),
     (lambda: rnn.pack_padded_sequence(X, [2, 0]), RuntimeError, "expected numbers from 1 to 4"),
     (lambda: rnn.pack_padded_sequence(X, [5, 1]), RuntimeError, "expected numbers from 1 to 4"),

@@ -38,6 +38,10 @@ FLOPS: list[tuple[Any, Any, int]] = [
      2 * 10 * 8 * 24 + 2 * 2 * (2 * 5 * 5 * 8) + 2 * 10 * 8 * 8),
     # input and recurrent products of 4 gates, for each of 6 steps and 2 samples
     (lambda: nn.LSTM(3, 5), (6, 2, 3), 2 * 6 * 2 * 20 * (3 + 5)),
+    # long sequences, which are one op
+    (lambda: nn.LSTM(3, 64), (32, 2, 3), 2 * 32 * 2 * 256 * (3 + 64)),
+    (lambda: nn.GRU(3, 64), (32, 2, 3), 2 * 32 * 2 * 192 * (3 + 64)),
+    (lambda: nn.RNN(3, 64), (64, 2, 3), 2 * 64 * 2 * 64 * (3 + 64)),
 ]  # fmt: skip
 
 

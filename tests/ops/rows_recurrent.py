@@ -26,11 +26,42 @@ def lstm(x: Any, h: Any, c: Any, w_ih: Any, w_hh: Any, b: Any = None) -> Any:
     return y, c[0]
 
 
+def gru(x: Any, h: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+    return whole("gru", x, h, w_ih, w_hh, b_ih, b_hh)
+
+
+def rnn(x: Any, h: Any, w_ih: Any, w_hh: Any, b: Any = None, nonlinearity: str = "tanh") -> Any:
+    return whole(f"rnn_{nonlinearity}", x, h, w_ih, w_hh, b, None)
+
+
+def whole(name: str, x: Any, h: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> Any:
+    """All h, by PyTorch's function of that name for whole sequences."""
+    torch = importlib.import_module("torch")
+    biases = [x.new_zeros(w_ih.shape[0]) if b is None else b for b in (b_ih, b_hh)]
+    options = (True, 1, 0.0, False, False, False)  # biases, layers, …
+    return getattr(torch, name)(x, h[None], [w_ih, w_hh, *biases], *options)[0]
+
+
 STEPS = T(4, 2, 4)  # (T, N, in)
+ONE_STEP, ONE_STATE = T(1, 1, 4), T(1, 3)
 ROWS = [
     Row("lstm_sequence", STEPS, H, H, *weights(4), torch=lstm, method=False),
     Row("lstm_sequence", STEPS, H, H, *weights(4), T(12), torch=lstm, method=False),
-    Row("lstm_sequence", T(1, 1, 4), T(1, 3), T(1, 3), *weights(4), torch=lstm, method=False),
+    Row("lstm_sequence", ONE_STEP, ONE_STATE, ONE_STATE, *weights(4), torch=lstm, method=False),
+    Row("gru_sequence", STEPS, H, *weights(3), torch=gru, method=False),
+    Row("gru_sequence", STEPS, H, *weights(3), *biases(3), torch=gru, method=False),
+    Row("gru_sequence", STEPS, H, *weights(3), None, T(9), torch=gru, method=False),
+    Row("gru_sequence", STEPS, H, *weights(3), T(9), None, torch=gru, method=False),
+    Row("gru_sequence", ONE_STEP, ONE_STATE, *weights(3), *biases(3), torch=gru, method=False),
+    *(
+        Row("rnn_sequence", *args, nonlinearity=nonlinearity, torch=rnn, method=False)
+        for nonlinearity in ("tanh", "relu")
+        for args in (
+            (STEPS, H, *weights(1)),
+            (STEPS, H, *weights(1), T(3)),
+            (ONE_STEP, ONE_STATE, *weights(1), T(3)),
+        )
+    ),
     Row("lstm_cell", X, (H, H), *weights(4), method=False),
     Row("lstm_cell", X, (H, H), *weights(4), *biases(4), method=False),
     Row("lstm_cell", T(1, 4), (T(1, 3), T(1, 3)), *weights(4), *biases(4), method=False),

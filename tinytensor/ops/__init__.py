@@ -116,7 +116,7 @@ __all__ = [
     # recurrent
     "gru_cell", "lstm_cell", "rnn_relu_cell", "rnn_tanh_cell",
     # recurrent sequence
-    "lstm_sequence",
+    "gru_sequence", "lstm_sequence", "rnn_sequence",
     # selective scan
     "linear_scan", "selective_scan", "selective_scan_ref",
     # reduce

@@ -89,7 +89,7 @@ def lstm_cell(
 # ------------------------------------------------------------------------------------------
 
 
-def _gru_values(x: Any, y: Any) -> tuple:
+def gru_values(x: Any, y: Any) -> tuple:
     """The reset and update gates and the proposed state."""
     xr, xu, xn = _blocks(x, 3)
     yr, yu, yn = _blocks(y, 3)
@@ -108,12 +108,12 @@ class GruStep(Op):
     saves = ("x", "y", "h")
 
     def forward(self, x: Array, y: Array, h: Array) -> Array:
-        _, u, n = self.keep(_gru_values, x, y)
+        _, u, n = self.keep(gru_values, x, y)
         return n + u * (h - n)
 
     def backward(self, g: Any) -> Any:
         x, y, h = self.saved
-        r, u, n = self.recall(_gru_values, x, y)
+        r, u, n = self.recall(gru_values, x, y)
         yn = _blocks(y, 3)[2]
         dn = g * (1 - u) * (1 - n * n)
         du = g * (h - n) * u * (1 - u)

@@ -7,6 +7,7 @@ b (G·H) the weights of G gates, one below the other.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,9 @@ from ..kernels.route import accelerated
 from .join import stack
 from .linear import linear
 from .promote import require_float, require_same_dtype
-from .recurrent import lstm_step, lstm_values
+from .rectifier import keep_where, relu
+from .recurrent import gru_step, gru_values, lstm_step, lstm_values
+from .trigonometry import tanh
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -27,9 +30,17 @@ if TYPE_CHECKING:
 
 def through_steps(step_by_step: Callable, inputs: tuple, gradients: tuple) -> tuple:
     """The gradients of the inputs, to be differentiated again: those of the single steps."""
-    copies = [x.clone() for x in inputs if x is not None]
-    copies = [x if x.requires_grad else x.requires_grad_() for x in copies]
-    return grad(step_by_step(*copies), copies, gradients, create_graph=True)
+    copies = [None if x is None else x.clone() for x in inputs]
+    given = [x if x.requires_grad else x.requires_grad_() for x in copies if x is not None]
+    found = iter(grad(step_by_step(*copies), given, gradients, create_graph=True))
+    return tuple(None if x is None else next(found) for x in copies)
+
+
+def room_for_states(x: Array, h: Array) -> Array:
+    """An array (T + 1, N, H) for the states before the first step and after each; h is the first"""
+    states = xp(x).empty((x.shape[0] + 1, *h.shape), x.dtype)
+    states[0] = h
+    return states
 
 
 def as_rows(x: Array) -> Array:
@@ -37,12 +48,22 @@ def as_rows(x: Array) -> Array:
     return x.reshape(-1, x.shape[-1])
 
 
+def weight_gradient(dz: Array, x: Array) -> Array:
+    """Σ dzₜᵀ·xₜ: (T, N, G·H) and (T, N, in) → (G·H, in)"""
+    return as_rows(dz).T @ as_rows(x)
+
+
+def bias_gradient(dz: Array) -> Array:
+    """Σ dzₜ: (T, N, G·H) → (G·H)"""
+    return as_rows(dz).sum(axis=0)
+
+
 # ------------------------------------------------------------------------------------------
 # LSTM
 # ------------------------------------------------------------------------------------------
 
 
-def _lstm_by_step(x: Any, h: Any, c: Any, w_ih: Any, w_hh: Any, b: Any = None) -> tuple:
+def _lstm_by_step(x: Any, h: Any, c: Any, w_ih: Any, w_hh: Any, b: Any) -> tuple:
     """All h (T, N, H) and the last c, one step after the other."""
     outputs = []
     for z in linear(x, w_ih, b):
@@ -53,8 +74,7 @@ def _lstm_by_step(x: Any, h: Any, c: Any, w_ih: Any, w_hh: Any, b: Any = None) -
 
 def _lstm_run(x: Array, h: Array, c: Array, w_ih: Array, w_hh: Array, b: Array | None) -> tuple:
     """What `lstm_values` gives at each step, and h (T + 1, N, H) before the first and after each"""
-    states = xp(x).empty((x.shape[0] + 1, *h.shape), x.dtype)
-    states[0] = h
+    states = room_for_states(x, h)
     values = []
     for t, z in enumerate(linear(x, w_ih, b)):
         values.append(lstm_values(z + states[t] @ w_hh.T, c))
@@ -95,9 +115,8 @@ class LstmSequence(Op):
                      gh * squashed * o * (1 - o))  # fmt: skip
             xp(x).concatenate(parts, axis=-1, out=dz[t])  # 4 × (N, H) → (N, 4H)
             dh, dc = dz[t] @ w_hh, s * f
-        rows = as_rows(dz)
-        dw_ih, dw_hh = rows.T @ as_rows(x), rows.T @ as_rows(states[:-1])
-        return dz @ w_ih, dh, dc, dw_ih, dw_hh, rows.sum(axis=0)
+        dw_ih, dw_hh = weight_gradient(dz, x), weight_gradient(dz, states[:-1])
+        return dz @ w_ih, dh, dc, dw_ih, dw_hh, bias_gradient(dz)
 
 
 def lstm_sequence(
@@ -107,11 +126,181 @@ def lstm_sequence(
 
     The arguments are those of `lstm_cell`, with a step for each of x (T, N, in) and one bias.
     """
-    _check("lstm_sequence", 4, x, {"h": h, "c": c}, w_ih, w_hh, b)
+    _check("lstm_sequence", 4, x, {"h": h, "c": c}, w_ih, w_hh, {"b": b})
     return LstmSequence.apply(x, h, c, w_ih, w_hh, b)
 
 
-def _check(name: str, gates: int, x: Any, states: dict, w_ih: Any, w_hh: Any, b: Any) -> None:
+# ------------------------------------------------------------------------------------------
+# GRU
+# ------------------------------------------------------------------------------------------
+
+
+def _gru_by_step(x: Any, h: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> Any:
+    """All h (T, N, H), one step after the other."""
+    outputs = []
+    for z in linear(x, w_ih, b_ih):
+        h = gru_step(z, linear(h, w_hh, b_hh), h)
+        outputs.append(h)
+    return stack(outputs)
+
+
+def _gru_run(x: Array, h: Array, w_ih: Array, w_hh: Array, b_ih: Array | None, b_hh: Array | None
+             ) -> tuple:  # fmt: skip
+    """r, u, n and sₙ (T, N, H) of all steps, and h (T + 1, N, H) before the first and after each"""
+    states, size = room_for_states(x, h), h.shape[1]
+    r, u, n, sn = xp(x).empty((4, len(x), *h.shape), x.dtype)
+    for t, z in enumerate(linear(x, w_ih, b_ih)):
+        s = linear(states[t], w_hh, b_hh)
+        r[t], u[t], n[t] = gru_values(z, s)
+        sn[t] = s[:, 2 * size :]  # (N, 3H) → (N, H)
+        states[t + 1] = n[t] + u[t] * (states[t] - n[t])
+    return r, u, n, sn, states
+
+
+@accelerated("recurrent")
+class GruSequence(Op):
+    """y = all h;  dx = dz·w_ih, dh = that of the first step,
+    dw_ih = Σ dzₜᵀ·xₜ,  dw_hh = Σ dsₜᵀ·hₜ₋₁,  db_ih = Σ dzₜ,  db_hh = Σ dsₜ
+
+    hₜ = GruStep of zₜ, sₜ and hₜ₋₁, for t = 1 … T, zₜ = w_ih·xₜ + b_ih, sₜ = w_hh·hₜ₋₁ + b_hh, from
+    h; dzₜ and dsₜ are what GruStep calls dx and dy. x (T, N, in), h (N, H) → y (T, N, H).
+    """
+
+    saves = ("x", "h", "w_ih", "w_hh", "b_ih", "b_hh")
+
+    def forward(self, x: Array, h: Array, w_ih: Array, w_hh: Array, b_ih: Array | None,
+                b_hh: Array | None) -> Array:  # fmt: skip
+        *_, states = self.keep(_gru_run, x, h, w_ih, w_hh, b_ih, b_hh)
+        return states[1:].copy()
+
+    def backward(self, gy: Any) -> Any:
+        x, h, w_ih, w_hh, b_ih, b_hh = self.saved
+        if state.mode.grad:
+            return through_steps(_gru_by_step, (x, h, w_ih, w_hh, b_ih, b_hh), (gy,))
+        r, u, n, sn, states = self.recall(_gru_run, x, h, w_ih, w_hh, b_ih, b_hh)
+        before, size = states[:-1], h.shape[1]
+        # The factors of n̄, ū and r̄ that do not depend on later steps, for all steps at once.
+        to_n, to_u, to_r = (1 - u) * (1 - n * n), (before - n) * u * (1 - u), sn * r * (1 - r)
+        dn = xp(x).empty(n.shape, x.dtype)
+        ds = xp(x).empty((*x.shape[:2], w_hh.shape[0]), x.dtype)  # (T, N, 3H)
+        dh = 0
+        for t in range(len(x))[::-1]:
+            g = gy[t] + dh
+            dn[t] = g * to_n[t]
+            parts = dn[t] * to_r[t], g * to_u[t], dn[t] * r[t]
+            xp(x).concatenate(parts, axis=-1, out=ds[t])  # 3 × (N, H) → (N, 3H)
+            dh = ds[t] @ w_hh + g * u[t]
+        dz = ds.copy()
+        dz[..., 2 * size :] = dn
+        dw_ih, dw_hh = weight_gradient(dz, x), weight_gradient(ds, before)
+        return dz @ w_ih, dh, dw_ih, dw_hh, bias_gradient(dz), bias_gradient(ds)
+
+
+def gru_sequence(
+    x: Tensor,
+    h: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b_ih: Tensor | None = None,
+    b_hh: Tensor | None = None,
+) -> Tensor:
+    """h after each step (T, N, H) of a GRU that starts from h.
+
+    The arguments are those of `gru_cell`, with a step for each of x (T, N, in).
+    """
+    _check("gru_sequence", 3, x, {"h": h}, w_ih, w_hh, {"b_ih": b_ih, "b_hh": b_hh})
+    return GruSequence.apply(x, h, w_ih, w_hh, b_ih, b_hh)
+
+
+# ------------------------------------------------------------------------------------------
+# RNN
+# ------------------------------------------------------------------------------------------
+
+
+def _rnn_by_step(nonlinearity: str, x: Any, h: Any, w_ih: Any, w_hh: Any, b: Any) -> Any:
+    """All h (T, N, H), one step after the other."""
+    outputs = []
+    for z in linear(x, w_ih, b):
+        z = z + linear(h, w_hh)
+        h = tanh(z) if nonlinearity == "tanh" else relu(z)
+        outputs.append(h)
+    return stack(outputs)
+
+
+def _rnn_run(nonlinearity: str, x: Array, h: Array, w_ih: Array, w_hh: Array, b: Array | None
+             ) -> Array:  # fmt: skip
+    """h (T + 1, N, H) before the first step and after each"""
+    states = room_for_states(x, h)
+    for t, z in enumerate(linear(x, w_ih, b)):
+        z = z + states[t] @ w_hh.T
+        states[t + 1] = tanh(z) if nonlinearity == "tanh" else relu(z)
+    return states
+
+
+@accelerated("recurrent")
+class RnnSequence(Op):
+    """y = all h;  dx = dz·w_ih, dh = that of the first step,
+    dw_ih = Σ dzₜᵀ·xₜ,  dw_hh = Σ dzₜᵀ·hₜ₋₁,  db = Σ dzₜ
+
+    hₜ = tanh zₜ, or max(0, zₜ), for t = 1 … T, zₜ = w_ih·xₜ + w_hh·hₜ₋₁ + b, from h.
+    dzₜ = gₜ·(1 − hₜ²), or gₜ where hₜ > 0, else 0; gₜ is all that comes to hₜ, from outside and
+    from the next step, dzₜ₊₁·w_hh. x (T, N, in), h (N, H) → y (T, N, H).
+    """
+
+    saves = ("x", "h", "w_ih", "w_hh", "b")
+
+    def forward(self, x: Array, h: Array, w_ih: Array, w_hh: Array, b: Array | None,
+                nonlinearity: str) -> Array:  # fmt: skip
+        self.nonlinearity = nonlinearity
+        return self.keep(_rnn_run, nonlinearity, x, h, w_ih, w_hh, b)[1:].copy()
+
+    def backward(self, gy: Any) -> Any:
+        x, h, w_ih, w_hh, b = self.saved
+        if state.mode.grad:
+            by_step = functools.partial(_rnn_by_step, self.nonlinearity)
+            return through_steps(by_step, (x, h, w_ih, w_hh, b), (gy,))
+        states = self.recall(_rnn_run, self.nonlinearity, x, h, w_ih, w_hh, b)
+        dz = xp(x).empty(gy.shape, x.dtype)  # (T, N, H)
+        dh = 0
+        for t in range(len(x))[::-1]:
+            g, y = gy[t] + dh, states[t + 1]
+            # not y > 0: g passes where y is NaN
+            dz[t] = g * (1 - y * y) if self.nonlinearity == "tanh" else keep_where(~(y <= 0), g)
+            dh = dz[t] @ w_hh
+        dw_ih, dw_hh = weight_gradient(dz, x), weight_gradient(dz, states[:-1])
+        return dz @ w_ih, dh, dw_ih, dw_hh, bias_gradient(dz)
+
+
+def rnn_sequence(
+    x: Tensor,
+    h: Tensor,
+    w_ih: Tensor,
+    w_hh: Tensor,
+    b: Tensor | None = None,
+    nonlinearity: str = "tanh",
+) -> Tensor:
+    """h after each step (T, N, H) of an RNN that starts from h.
+
+    The arguments are those of `rnn_tanh_cell`, or with nonlinearity="relu" of `rnn_relu_cell`, with
+    a step for each of x (T, N, in) and one bias.
+    """
+    check_nonlinearity("rnn_sequence", nonlinearity)
+    _check("rnn_sequence", 1, x, {"h": h}, w_ih, w_hh, {"b": b})
+    return RnnSequence.apply(x, h, w_ih, w_hh, b, nonlinearity)
+
+
+# ------------------------------------------------------------------------------------------
+# Checks
+# ------------------------------------------------------------------------------------------
+
+
+def check_nonlinearity(name: str, nonlinearity: str) -> None:
+    if nonlinearity not in ("tanh", "relu"):
+        raise ValueError(f"{name}: got nonlinearity={nonlinearity!r}, expected 'tanh' or 'relu'")
+
+
+def _check(name: str, gates: int, x: Any, states: dict, w_ih: Any, w_hh: Any, biases: dict
+           ) -> None:  # fmt: skip
     """Refuse shapes that do not go together, and mixed dtypes."""
     require_float(name, x)
     shape, size = tuple(x.shape), w_hh.shape[-1]
@@ -119,8 +308,8 @@ def _check(name: str, gates: int, x: Any, states: dict, w_ih: Any, w_hh: Any, b:
         raise ShapeError(f"{name}: x has shape {shape}, expected (T, N, in), at least one step")
     expected: dict[str, tuple] = dict.fromkeys(states, (shape[1], size))
     expected |= {"w_ih": (gates * size, shape[2]), "w_hh": (gates * size, size)}
-    expected |= {"b": (gates * size,)}
-    for what, tensor in {**states, "w_ih": w_ih, "w_hh": w_hh, "b": b}.items():
+    expected |= dict.fromkeys(biases, (gates * size,))
+    for what, tensor in {**states, "w_ih": w_ih, "w_hh": w_hh, **biases}.items():
         if tensor is None:
             continue
         if tuple(tensor.shape) != expected[what]:
@@ -131,4 +320,4 @@ def _check(name: str, gates: int, x: Any, states: dict, w_ih: Any, w_hh: Any, b:
         require_same_dtype(name, what, tensor, x)
 
 
-__all__ = ["lstm_sequence"]
+__all__ = ["gru_sequence", "lstm_sequence", "rnn_sequence"]
