@@ -7,6 +7,7 @@ gradients, forward, backward, clip, optimiser. `MODELS` lists them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 Step = Callable[[], Any]  # does one step, and returns the loss
@@ -60,8 +61,8 @@ def encoder_decoder(lib: Any) -> Step:
     return training_step(lib, model, loss_of, clip=1.0)
 
 
-def lstm(lib: Any) -> Step:
-    """A language model of one LSTM layer: width 128, 32 sequences of 64 steps."""
+def recurrent(kind: str, lib: Any) -> Step:
+    """A language model of one layer, an LSTM or GRU: width 128, 32 sequences of 64 steps."""
     nn, F = lib.nn, lib.nn.functional
     lib.manual_seed(0)
     batch, length, width, words = 32, 64, 128, 64
@@ -70,11 +71,11 @@ def lstm(lib: Any) -> Step:
         def __init__(self) -> None:
             super().__init__()
             self.embedding = nn.Embedding(words, width)
-            self.lstm = nn.LSTM(width, width, batch_first=True)
+            self.layer = getattr(nn, kind)(width, width, batch_first=True)
             self.head = nn.Linear(width, words)
 
         def forward(self, tokens: Any) -> Any:
-            return self.head(self.lstm(self.embedding(tokens))[0])
+            return self.head(self.layer(self.embedding(tokens))[0])
 
     tokens = lib.randint(0, words, (batch, length + 1))
     model = LanguageModel()
@@ -158,7 +159,8 @@ def mamba_of_primitives(lib: Any, width: int) -> Any:
 
 MODELS: dict[str, Callable[[Any], Step]] = {
     "encoder-decoder": encoder_decoder,
-    "LSTM": lstm,
+    "LSTM": partial(recurrent, "LSTM"),
+    "GRU": partial(recurrent, "GRU"),
     "CNN": cnn,
     "MLP": mlp,
     "Mamba": mamba,

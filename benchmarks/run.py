@@ -40,6 +40,7 @@ CASES: dict[str, str] = {
     "gpt-wide": "GPT step, 6 layers, width 384, context 256, batch 8",
     "encoder-decoder": "encoder-decoder step, 2+2 layers, width 128",
     "LSTM": "LSTM step, width 128, 64 tokens",
+    "GRU": "GRU step, width 128, 64 tokens",
     "CNN": "CNN step, 28×28 pictures",
     "MLP": "MLP step, 784-256-10, batch 128",
     "Mamba": "Mamba block step, width 128",
