@@ -64,9 +64,7 @@ def multiply_tile(typing, a, a_row, a_step, rows, b, depth, alpha, beta, c, c_ro
     stands for those that are missing. c is not looked at if beta is 0.
     """
     word, number = types.intp, types.float32
-    signature = types.void(
-        word, word, word, word, word, word, number, number, word, word
-    )  # fmt: skip
+    signature = types.void(word, word, word, word, word, word, number, number, word, word)
 
     def generate(context, builder, _, values):
         a, a_row, a_step, rows, b, depth, alpha, beta, c, c_row = values
