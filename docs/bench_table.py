@@ -1,8 +1,8 @@
-"""Writes docs/measured.md, the table of measured ratios, from what `make bench` found.
+"""Writes docs/measured.md, the tables of measured ratios, from what `make bench` found.
 
     make bench; python docs/bench_table.py
 
-The page on performance shows the table; the README names its first rows.
+The page on performance shows them; the README names its first rows.
 """
 
 from __future__ import annotations
@@ -17,10 +17,23 @@ RESULTS = ROOT / "benchmarks" / "results" / "bench.json"
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 
-def table(results: dict[str, Any], names: dict[str, str]) -> str:
-    """The ratio of each contender to PyTorch, case by case; names: what each case is."""
+def tables(results: dict[str, Any], names: dict[str, str]) -> str:
+    """The ratio of each contender to PyTorch, case by case; names: what each case is.
+
+    Contenders that do not run in every case have a second table, of those in which they do.
+    """
     cases = results["cases"]
     contenders = list(dict.fromkeys(name for row in cases.values() for name in row))
+    everywhere = [name for name in contenders if all(name in row for row in cases.values())]
+    others = [name for name in contenders if name not in everywhere]
+    found = [_table(cases, everywhere, names)]
+    if others:
+        some = {case: row for case, row in cases.items() if any(name in row for name in others)}
+        found.append(_table(some, others, names))
+    return "\n\n".join(found)
+
+
+def _table(cases: dict[str, Any], contenders: list[str], names: dict[str, str]) -> str:
     lines = [
         "| | " + " | ".join(contenders) + " |",
         "|---|" + "---:|" * len(contenders),
@@ -46,7 +59,7 @@ def main() -> None:
     if not RESULTS.exists():
         sys.exit(f"bench_table: {RESULTS} is not there, expected it from `make bench`")
     results = json.loads(RESULTS.read_text("utf-8"))
-    text = f"{about(results)}\n\n{table(results, CASES)}\n"
+    text = f"{about(results)}\n\n{tables(results, CASES)}\n"
     (ROOT / "docs" / "measured.md").write_text(text, "utf-8")
     print(text)
 

@@ -148,16 +148,22 @@ def test_docstrings_as_markdown() -> None:
     assert as_markdown("Text.\n\n    code(1)") == "Text.\n\n```python\ncode(1)\n```"
 
 
-def test_the_table_of_speeds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tables_of_speeds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(DOCS))
-    table = importlib.import_module("bench_table").table
-    rows = {"gpt": {"PyTorch": {"ratio": 1.0}, "tinytensor": {"ratio": 0.876}}, "MLP": {}}
-    rows["MLP"]["PyTorch"] = {"ratio": 1.0}
-    assert table({"cases": rows}, {"gpt": "GPT step", "MLP": "MLP step"}).splitlines() == [
+    tables = importlib.import_module("bench_table").tables
+    theirs, ours = {"PyTorch": {"ratio": 1.0}}, {"tinytensor": {"ratio": 0.876}}
+    names = {"gpt": "GPT step", "MLP": "MLP step"}
+    assert tables({"cases": {"gpt": theirs | ours, "MLP": theirs | ours}}, names).splitlines() == [
         "| | PyTorch | tinytensor |",
         "|---|---:|---:|",
         "| GPT step | 1.00 | 0.88 |",
-        "| MLP step | 1.00 |  |",
+        "| MLP step | 1.00 | 0.88 |",
+    ]
+    assert tables({"cases": {"gpt": theirs | ours, "MLP": theirs}}, names).splitlines()[4:] == [
+        "",
+        "| | tinytensor |",
+        "|---|---:|",
+        "| GPT step | 0.88 |",
     ]
 
 
