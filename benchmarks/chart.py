@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from html import escape
+from tinytensor.text import escape
 
 # Okabe and Ito's colours, which are told apart with any kind of colour vision
 COLOURS = ("#d55e00", "#0072b2", "#56b4e9", "#e69f00", "#009e73", "#999999", "#cc79a7")

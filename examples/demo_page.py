@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import nn
 import tinytensor as tt
 from tinytensor import graph
 from tinytensor.graph.html import page, write_page
+from tinytensor.text import escape
 from tinytensor.train import Trainer
 
 MOST_VALUES = 4096  # elements of a matrix that the step-through page shows one by one
@@ -89,7 +89,7 @@ def _card(title: str, text: str, link: str = "", picture: str = "", wide: bool =
 def _translations(translations: list[Translation], exact: float, trainer: Trainer) -> str:
     rows = "".join(
         f"<tr><td>{escape(t.written)}</td><td>{escape(t.greedy)}</td><td>{escape(t.beam)}</td>"
-        f"<td>{'✓' if t.right else '✗ ' + t.date}</td></tr>"
+        f"<td>{'✓' if t.right else '✗ ' + escape(t.date)}</td></tr>"
         for t in translations
     )
     text = (

@@ -14,7 +14,6 @@ import struct
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
-from xml.sax.saxutils import escape
 
 import numpy as np
 
@@ -22,6 +21,7 @@ import tinytensor as tt
 from tinytensor.graph.attention_picture import attention_svg
 from tinytensor.graph.html import write_text
 from tinytensor.graph.palette import CURVES
+from tinytensor.text import escape, one_line
 from tinytensor.train.curve import Axis
 
 Path = str | os.PathLike[str]
@@ -37,6 +37,7 @@ SHAPES = (  # of points, about 8 pixels wide around (0, 0)
     "M-4 -1.3h2.7v-2.7h2.6v2.7h2.7v2.6h-2.7v2.7h-2.6v-2.7h-2.7z",
 )
 FONTS = "DejaVu Sans, Helvetica, Arial, sans-serif"
+LONGEST = 40  # characters of a name
 LETTER = 7.0  # about the width of a letter, in pixels
 TOP, BOTTOM, LEFT = 44, 52, 72  # margins around a plot, in pixels
 
@@ -57,12 +58,13 @@ def lines(
     everything = [point for curve in points.values() for point in curve]
     if not everything:
         raise ValueError(f"plots.lines: {path} has no point to draw, expected at least one")
-    legend = _legend_width(curves)
+    names = _shown(curves)
+    legend = _legend_width(names)
     width, height = 640 + legend, 400
     x_axis = Axis([x for x, _ in everything], LEFT, 610, logarithmic=False)
     y_axis = Axis([y for _, y in everything], height - BOTTOM, TOP, logarithmic=log_y)
     parts = _frame(x_axis, y_axis, x_label, y_label)
-    for number, (name, curve) in enumerate(points.items()):
+    for number, (name, curve) in enumerate(zip(names, points.values())):
         ink, dash = COLOURS[number % len(COLOURS)], DASHES[number // len(COLOURS) % len(DASHES)]
         style = f'stroke="{ink}" stroke-width="2" stroke-dasharray="{dash}"'
         places = [f"{x_axis(x):.1f},{y_axis(y):.1f}" for x, y in curve]
@@ -79,11 +81,12 @@ def lines(
 
 def bars(path: Path, values: Mapping[str, float], title: str, y_label: str) -> None:
     """One bar from zero for each name, drawn sideways so that long names can be read."""
-    left = 24 + LETTER * max(map(len, values))
+    names = _shown(values)
+    left = 24 + LETTER * max(map(len, names))
     width, height = left + 520, TOP + 34 * len(values) + BOTTOM
     axis = Axis([0.0, *map(float, values.values())], left, width - 70, logarithmic=False)
     parts = _grid_down(axis, height - BOTTOM, y_label)
-    for number, (name, value) in enumerate(values.items()):
+    for number, (name, value) in enumerate(zip(names, values.values())):
         y, (begin, end) = TOP + 34 * number + 6, sorted((axis(0.0), axis(float(value))))
         parts += [
             f'<text x="{left - 10:.1f}" y="{y + 15}" text-anchor="end">{escape(name)}</text>',
@@ -129,8 +132,9 @@ def scatter(
             f'd="{SHAPES[number % len(SHAPES)]}" fill="{COLOURS[number % len(COLOURS)]}" '
             'stroke="#ffffff" stroke-width="0.7"/>'
         )
-    legend = _legend_width(known) if len(known) <= 16 else 0.0
-    for number, name in enumerate(known if legend else []):
+    shown = _shown(known)
+    legend = _legend_width(shown) if len(known) <= 16 else 0.0
+    for number, name in enumerate(shown if legend else []):
         y = TOP + 12 + 20 * number
         ink, shape = COLOURS[number % len(COLOURS)], SHAPES[number % len(SHAPES)]
         parts.append(f'<path transform="translate({size} {y - 4})" d="{shape}" fill="{ink}"/>')
@@ -162,7 +166,8 @@ def images(
     row_names: one to the left of each row.
     """
     pictures = [_array(array) for array in arrays]
-    longest = max((len(text) for text in titles or []), default=0)
+    titles, row_names = _shown(titles or []), _shown(row_names)
+    longest = max((len(text) for text in titles), default=0)
     size, gap = 88, 10
     step_x = max(size, longest * LETTER) + gap
     step_y = size + gap + (18 if titles else 0)
@@ -200,6 +205,11 @@ def _array(value: Any) -> np.ndarray:
     return value.numpy(force=True) if isinstance(value, tt.Tensor) else np.asarray(value)
 
 
+def _shown(names: Any) -> list[str]:
+    """Names as they are written: one line each, cut."""
+    return [one_line(name, LONGEST) for name in names]
+
+
 def _points(xs: Any, ys: Any, log_y: bool) -> list[tuple[float, float]]:
     pairs = zip(_array(xs).tolist(), _array(ys).tolist(), strict=True)
     return [(x, y) for x, y in pairs if math.isfinite(y) and (y > 0 or not log_y)]
@@ -220,7 +230,7 @@ def _frame(x_axis: Axis, y_axis: Axis, x_label: str, y_label: str) -> list[str]:
         parts.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{value:.4g}</text>')
     middle = (TOP + bottom) / 2
     turned = f'transform="translate(18 {middle}) rotate(-90)" text-anchor="middle"'
-    parts.append(f"<text {turned}>{escape(y_label)}</text>")
+    parts.append(f"<text {turned}>{escape(one_line(y_label, LONGEST))}</text>")
     parts.append(f'<path d="M{LEFT} {TOP}V{bottom}H{right}" stroke="#64748b" fill="none"/>')
     return parts
 
@@ -234,7 +244,7 @@ def _grid_down(axis: Axis, bottom: float, label: str) -> list[str]:
         parts.append(f'<text x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{value:.6g}</text>')
     middle = (axis.begin + axis.end) / 2
     place = f'x="{middle:.1f}" y="{bottom + 40}" text-anchor="middle"'
-    return [*parts, f"<text {place}>{escape(label)}</text>"]
+    return [*parts, f"<text {place}>{escape(one_line(label, LONGEST))}</text>"]
 
 
 def _regions(predict: Callable[[tt.Tensor], Any], x_axis: Axis, y_axis: Axis) -> list[str]:
@@ -281,6 +291,7 @@ def _png(picture: np.ndarray) -> bytes:
 
 
 def _write(path: Path, width: float, height: float, title: str, parts: list[str]) -> None:
+    title = one_line(title)
     width = max(width, 24 + 1.3 * LETTER * len(title))  # a long title has its room
     size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
     head = [

@@ -13,6 +13,7 @@ from typing import Any
 
 from tinytensor.autograd.mode import state
 from tinytensor.tensor import Tensor
+from tinytensor.text import one_line
 
 from .module_hooks import ModuleHooks, call_with_hooks
 from .module_state import ModuleState
@@ -341,11 +342,11 @@ class Module(ModuleState, ModuleHooks):
         return ""
 
     def _get_name(self) -> str:
-        return type(self).__name__
+        return one_line(type(self).__name__)
 
     def __repr__(self) -> str:
         settings = self.extra_repr()
-        children = [f"({name}): {child!r}" for name, child in self._modules.items()]
+        children = [f"({one_line(name)}): {child!r}" for name, child in self._modules.items()]
         if not children and "\n" not in settings:
             return f"{self._get_name()}({settings})"
         lines = ([settings] if settings else []) + children

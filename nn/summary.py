@@ -31,8 +31,11 @@ from tinytensor.ops.linalg import Matmul
 from tinytensor.ops.linear import Addmm, Linear
 from tinytensor.ops.recurrent_sequence import GruSequence, LstmSequence, RnnSequence
 from tinytensor.tensor import Tensor
+from tinytensor.text import one_line
 
 from .module import Module
+
+LONGEST = 60  # characters of a path or a type in the table
 
 # ------------------------------------------------------------------------------------------
 # The table
@@ -56,7 +59,8 @@ class LayerSummary:
     output_shapes: list[tuple] = field(default_factory=list)
 
     def cells(self) -> tuple[str, ...]:
-        name = f"{self.path} ({self.type})" if self.path else self.type
+        path, kind = one_line(self.path, LONGEST), one_line(self.type, LONGEST)
+        name = f"{path} ({kind})" if path else kind
         name += f" ×{self.calls}" if self.calls > 1 else ""
         shapes = ", ".join(map(str, self.output_shapes))
         memory = readable(self.memory) if self.calls else ""

@@ -29,9 +29,11 @@ from . import backend
 from .autograd.mode import state
 from .autograd.op import Op
 from .optim.optimizer import Optimizer
+from .text import clean, one_line
 
 FORWARD, BACKWARD, STEP = "forward", "backward", "step"
 TOP = 25  # rows of a table
+LONGEST = 80  # characters of a name in it
 
 
 class Entry:
@@ -126,14 +128,15 @@ class Times:
         return "\n".join(lines)
 
     def _lines(self, title: str, groups: dict[str, dict[str, Entry]], most: int) -> Iterator[str]:
-        width = max([len(title), *(len(name) for name in list(groups)[:most])])
+        shown = {name: one_line(name, LONGEST) for name in list(groups)[:most]}
+        width = max([len(title), *map(len, shown.values())])
         yield f"{title:{width}}{'calls':>9}{'forward':>14}{'backward':>14}{'share':>8}"
         for name, row in list(groups.items())[:most]:
             calls = max(entry.calls for entry in row.values())
             forward = sum(row[d].seconds for d in (FORWARD, STEP) if d in row)
             backward = row[BACKWARD].seconds if BACKWARD in row else 0.0
             yield (
-                f"{name:{width}}{calls:9}{_milliseconds(forward):>14}{_milliseconds(backward):>14}"
+                f"{shown[name]:{width}}{calls:9}{_milliseconds(forward):>14}{_milliseconds(backward):>14}"
                 f"{self._share(forward + backward):>8}"
             )
         if len(groups) > most:
@@ -259,6 +262,7 @@ def main(arguments: list[str] | None = None) -> None:
     if not Path(options.script).is_file():
         parser.error(f"{options.script}: there is no such file; give the path of a Python script")
 
+    script = clean(options.script)
     argv, path = sys.argv, sys.path[:]
     sys.argv = [options.script, *options.arguments]
     sys.path.insert(0, str(Path(options.script).resolve().parent))  # as `python script.py` does
@@ -268,14 +272,14 @@ def main(arguments: list[str] | None = None) -> None:
                 runpy.run_path(options.script, run_name="__main__")
             except SystemExit as exit:
                 if exit.code not in (None, 0):
-                    print(f"{options.script} ended with {exit.code!r}", file=sys.stderr)
+                    print(f"{script} ended with {exit.code!r}", file=sys.stderr)
             except KeyboardInterrupt:
-                print(f"{options.script} was interrupted", file=sys.stderr)
+                print(f"{script} was interrupted", file=sys.stderr)
     finally:
         sys.argv, sys.path[:] = argv, path
     print(f"\n{times.table(options.rows)}")
     times.save_svg(options.svg)
-    print(f"written: {options.svg}")
+    print(f"written: {clean(options.svg)}")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from html import escape
+from .text import escape, one_line
 
 Stack = tuple[str, ...]
 
@@ -75,6 +75,7 @@ def _drawn(
     name: str, seconds: float, total: float, left: float, row: int, scale: float, colour: str
 ) -> str:
     """One box, with as much of its name as there is room for."""
+    name = one_line(name)
     width, top = seconds * scale, HEAD + ROW * row
     room = int((width - 6) / LETTER)
     shown = name if len(name) <= room else name[: room - 1] + "…" if room > 2 else ""

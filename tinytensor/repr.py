@@ -10,6 +10,7 @@ import numpy as np
 
 from .backend import to_device
 from .dtype import default_float
+from .text import escape, one_line
 
 
 class PrintOptions:
@@ -90,7 +91,7 @@ def _suffixes(tensor: Any, array: np.ndarray) -> list[str]:
     if not plain or (not array.size and array.dtype != default_float()):
         found.append(f"dtype={tensor.dtype}")
     if tensor.grad_fn is not None:
-        found.append(f"grad_fn=<{tensor.grad_fn.name()}>")
+        found.append(f"grad_fn=<{one_line(tensor.grad_fn.name())}>")
     elif tensor.requires_grad:
         found.append("requires_grad=True")
     return found
@@ -166,8 +167,6 @@ _LARGEST_TABLE = 20
 
 def tensor_html(tensor: Any) -> str:
     """A small matrix as a table shaded by value (blue below zero, orange above), else the text."""
-    from html import escape  # here: only notebooks need it
-
     array = to_device(tensor.array, "cpu")
     fits = array.ndim in (1, 2) and array.size and max(array.shape) <= _LARGEST_TABLE
     if not fits:

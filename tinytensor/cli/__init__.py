@@ -19,6 +19,8 @@ from collections.abc import Sequence
 from textwrap import dedent
 from typing import Any
 
+from ..text import TEXT, clean, cut
+
 COMMANDS = ("demo", "graph", "attention", "report", "worksheet")
 
 EXAMPLES = """\
@@ -102,7 +104,7 @@ def _one_line(error: BaseException) -> str:
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     if isinstance(error, OSError) and error.filename and error.filename not in text:
         text = f"{error.filename}: {text}"
-    return " ".join(text.split()) or type(error).__name__
+    return cut(" ".join(clean(text).split()), TEXT) or type(error).__name__
 
 
 __all__ = ["COMMANDS", "Problem", "main"]

@@ -20,6 +20,7 @@ from types import FrameType
 from typing import Any
 
 from ..tensor import Tensor
+from ..text import clean
 from . import Problem
 
 NAME = "loss"
@@ -74,7 +75,7 @@ def check_output(path: str, suffixes: tuple[str, ...]) -> None:
 
 def tell(options: argparse.Namespace, what: str) -> None:
     """Say what was written, and show it if that was asked for."""
-    print(f"{options.output}: {what}")
+    print(clean(f"{options.output}: {what}"))
     if options.open:
         import webbrowser
 

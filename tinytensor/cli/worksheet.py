@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ..text import clean
 from .script import add_open, check_output
 
 HELP = "write a worksheet to be computed by hand"
@@ -54,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     else:
         made = worksheets(options.kind, options.output, _students(options.students), **chosen)
     for sheet in made:
-        print(f"{sheet.path}: {sheet.summary()}; answers: {sheet.key_path}")
+        print(clean(f"{sheet.path}: {sheet.summary()}; answers: {sheet.key_path}"))
     if options.open:
         import webbrowser
 

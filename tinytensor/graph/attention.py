@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..tensor import Tensor
+from ..text import one_line
 from .attention_maps import KINDS, AttentionMap, Tokens, collect_maps
 from .html import Page, page
 
@@ -102,7 +103,7 @@ def _map_data(each: AttentionMap, biases: _Table, tokens: _Table) -> dict[str, A
     heads, queries, keys = each.weights.shape
     known = each.scores_known
     return {
-        "path": each.path,
+        "path": one_line(each.path),
         "kind": each.kind,
         "call": each.call,
         "heads": heads,
@@ -110,8 +111,8 @@ def _map_data(each: AttentionMap, biases: _Table, tokens: _Table) -> dict[str, A
         "keys": keys,
         "width": each.query.shape[-1] if each.query is not None else 0,
         "scale": each.scale,
-        "rows": tokens.place(each.rows),
-        "columns": tokens.place(each.columns),
+        "rows": tokens.place(list(map(one_line, each.rows))),
+        "columns": tokens.place(list(map(one_line, each.columns))),
         "bias": None if each.bias is None else [biases.place(b) for b in each.bias],
         "query": encoded(each.query) if known else None,
         "key": encoded(each.key) if known else None,

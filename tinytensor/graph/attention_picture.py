@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from typing import Any
-from xml.sax.saxutils import escape
 
 import numpy as np
 
 from ..errors import ShapeError
 from ..tensor import Tensor
+from ..text import clean, cut, escape, one_line
 from .html import write_text
 from .palette import DIVERGING, SEQUENTIAL, colour, ink_on
 
@@ -19,6 +19,7 @@ Tokens = Sequence[str] | tuple[Sequence[str], Sequence[str]] | None
 CELL, GAP, FONT = 24, 28, 11  # pixels: a cell, the space around each head, the height of letters
 LETTER = 0.62 * FONT  # about the width of a letter
 LEVELS = 64  # colours of a ramp; the cells of one colour are one path
+LONGEST = 40  # characters of a token
 MOST_NUMBERS = 10  # up to so many columns, each cell has its number
 FONTS = "DejaVu Sans, Helvetica, Arial, sans-serif"
 SHADES = " ░▒▓█"
@@ -39,6 +40,7 @@ def attention_svg(
         graph.attention_svg(A[0], list("hello"), "attention.svg")
     """
     heads, rows, columns = _checked("attention_svg", weights, tokens)
+    title = one_line(title)
     left = GAP / 2 + LETTER * max(map(len, rows), default=0)
     upright = max(map(len, columns), default=0) * LETTER < CELL - 4
     above = FONT + 6 if upright else LETTER * max(map(len, columns)) + 8
@@ -198,7 +200,8 @@ def _names(name: str, tokens: Sequence[str] | None, count: int) -> list[str]:
             f"{name}: got {len(tokens)} tokens, expected {count}; give (row tokens, column tokens) "
             "if they differ"
         )
-    return [" ".join(str(token).split()) or "␣" for token in tokens]  # one line each
+    # One line each, without space around it.
+    return [cut(" ".join(clean(token).split()), LONGEST) or "␣" for token in tokens]
 
 
 __all__ = ["attention_svg", "attention_text"]

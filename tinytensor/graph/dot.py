@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ..text import one_line
 from .collapse import Box, Collapse, Link, Scene
 from .collapse import collapse as make_scene
 from .engine import INSTALL, run_dot
@@ -112,13 +113,13 @@ class _Writer:
         fill = FRAMES[depth % 2]
         return (
             f'label=<{label}>; style="rounded,filled"; color="#b5a7d3"; fillcolor="{fill}"; '
-            f"tooltip={quote(room.path)};"
+            f"tooltip={quote(one_line(room.path))};"
         )
 
     def _box(self, box: Box) -> str:
         if box.node is None:
             look, label = "module", module_label(box, self.show)
-            tip = box.module.path if box.module is not None else f"{box.ops:,} ops"
+            tip = one_line(box.module.path) if box.module is not None else f"{box.ops:,} ops"
         else:
             look = box.node.kind
             label = node_label(box, self.show, self.graph.error)

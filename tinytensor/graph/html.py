@@ -17,14 +17,16 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
-from html import escape
+from html import escape as escape_html
 from pathlib import Path
 from typing import Any
 
 from ..serialize import write_whole
+from ..text import clean, escape, one_line
 from . import palette
 
 ASSETS = Path(__file__).parent / "page"
+TITLE = 200  # characters of a title
 
 # Whatever a label or a value says, the page runs no script but its own and asks no server.
 POLICY = (
@@ -75,7 +77,7 @@ def page(
     blocks = {**(data or {}), "palette": palette.as_data()}
     return TEMPLATE.format(
         policy=POLICY.format(scripts=" ".join(map(_fingerprint, codes))),
-        title=escape(title),
+        title=escape(one_line(title, TITLE)),
         styles="\n".join(f"<style>\n{asset(name)}</style>" for name in ("base.css", *styles)),
         body=body,
         data="\n".join(_data_block(name, value) for name, value in blocks.items()),
@@ -99,7 +101,10 @@ def _data_block(name: str, value: object) -> str:
 
 
 def to_json(value: object) -> str:
-    """JSON that may stand inside <script>; nan and inf, which JSON does not know, as strings."""
+    """JSON that may stand inside <script>, of clean text.
+
+    nan and inf, which JSON does not know, are strings.
+    """
     text = json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for character in "<>&\u2028\u2029":  # in JSON these are only found inside strings
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -107,8 +112,10 @@ def to_json(value: object) -> str:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value)
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {clean(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
     if isinstance(value, float) and not math.isfinite(value):
@@ -128,7 +135,7 @@ class Page:
         return f"{len(self.html) / 1e3:,.0f} KB"
 
     def __repr__(self) -> str:
-        where = "" if self.path is None else f", in {self.path}"
+        where = "" if self.path is None else f", in {clean(self.path)}"
         return f"{type(self).__name__}({self.summary()}{where})"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
@@ -138,7 +145,7 @@ class Page:
 def frame(html: str, height: int = 640) -> str:
     """The page inside another one, for notebooks: a frame that shares nothing with it."""
     return (
-        f'<iframe srcdoc="{escape(html)}" sandbox="allow-scripts allow-downloads" '
+        f'<iframe srcdoc="{escape_html(html)}" sandbox="allow-scripts allow-downloads" '
         f'style="width: 100%; height: {height}px; border: 0" loading="lazy"></iframe>'
     )
 

@@ -6,14 +6,14 @@ orange above; a larger one as a line of statistics with a tiny histogram.
 
 from __future__ import annotations
 
-import html
 import math
-import re
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from .. import text as texts
+from ..text import TEXT, clean, cut, one_line
 from .collapse import Box
 from .model import Graph, Node
 from .palette import DIVERGING, colour
@@ -23,28 +23,26 @@ MATRIX = 6  # rows and columns of the largest matrix that is written out
 SIDE_BY_SIDE = 3  # columns of a matrix that its gradient has room beside
 INK, FAINT, ALARM, GRADIENT = "#1d2733", "#5d6b7a", "#b3261e", "#b04d08"
 SHADES = DIVERGING["light"]
+WIDEST = 160  # characters of a line
+LONGEST = 60  # of a name
 TINT = 0.15  # of the ramp, from white to the largest number of a matrix
-
-# Text that XML cannot hold, whatever a module is called.
-_FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def escape(text: str) -> str:
     """Text for an HTML-like label: a module called `<script>` is drawn as that."""
-    text = html.escape(_FORBIDDEN.sub("�", text), quote=True)
     # Graphviz puts the node's name for \N, unless something (of no width) comes in between.
-    return text.replace("\\", "\\&#8203;")
+    return texts.escape(text).replace("\\", "\\&#8203;")
 
 
 def quote(text: str) -> str:
     """Text as a quoted string of the DOT language, shown as it is."""
-    text = _FORBIDDEN.sub("�", text).replace("\\", "\\\\").replace('"', '\\"')
+    text = clean(text).replace("\\", "\\\\").replace('"', '\\"')
     return '"{}"'.format(text.replace("&", "&amp;").replace("\n", "\\n"))
 
 
 def font(text: str, size: int, ink: str = INK, bold: bool = False, italic: bool = False) -> str:
-    """Escaped text in a size and colour. Empty text would be an error in a label."""
-    inner = escape(text) or " "
+    """Escaped text in a size and colour, cut. Empty text would be an error in a label."""
+    inner = escape(one_line(text, WIDEST)) or " "
     inner = f"<B>{inner}</B>" if bold else inner
     inner = f"<I>{inner}</I>" if italic else inner
     return f'<FONT POINT-SIZE="{size}" COLOR="{ink}">{inner}</FONT>'
@@ -166,11 +164,12 @@ def node_label(box: Box, show: frozenset[str], error: str = "") -> str:
     node = box.node
     assert node is not None
     name = short_name(node) if node.kind == "parameter" else node.name
+    name = one_line(name, LONGEST)
     if node.kind == "parameter" and box.uses > 1:
         name += f"  ×{box.uses}"
     title = font(name, 12, ALARM if node.failed else INK, bold=node.kind == "op")
     if node.variable:
-        title = font(f"{node.variable} = ", 12) + title
+        title = font(f"{one_line(node.variable, LONGEST)} = ", 12) + title
     details = [shape_text(node.shape)] if "shapes" in show and node.shape else []
     if node.kind == "op" and node.arguments:
         details += [f"{key}={text}" for key, text in node.arguments.items() if text != "False"]
@@ -193,11 +192,13 @@ def module_label(box: Box, show: frozenset[str]) -> str:
         return table([font(f"+{box.ops:,} more ops", 13, bold=True)])
     if box.more:
         title = font(f"+{box.more} more", 13, bold=True)
-        rows = [title, font(f"like {info.name}", 10, FAINT)]
+        rows = [title, font(f"like {one_line(info.name, LONGEST)}", 10, FAINT)]
     else:
         calls = f"  ×{info.calls}" if info.calls > 1 else ""
-        title = font((info.class_name or info.name) + calls, 13, bold=True)
-        rows = [title] if info.name == info.class_name else [title, font(info.name, 10, FAINT)]
+        name = one_line(info.name, LONGEST)
+        kind = one_line(info.class_name, LONGEST)
+        title = font((kind or name) + calls, 13, bold=True)
+        rows = [title] if info.name == info.class_name else [title, font(name, 10, FAINT)]
     inside = [f"{box.ops:,} op{'s' * (box.ops != 1)}"]
     if box.weights:
         inside.append(f"{box.weights:,} weights")
@@ -215,9 +216,9 @@ def module_label(box: Box, show: frozenset[str]) -> str:
 
 def room_label(class_name: str, name: str, calls: int) -> str:
     """The title of an open module."""
-    text = font(name, 11, bold=True)
+    text = font(one_line(name, LONGEST), 11, bold=True)
     if class_name and class_name != name:
-        text += font(f"  {class_name}", 10, FAINT)
+        text += font(f"  {one_line(class_name, LONGEST)}", 10, FAINT)
     return text + (font(f"  ×{calls}", 10, FAINT) if calls > 1 else "")
 
 
@@ -229,24 +230,24 @@ def short_name(node: Node) -> str:
 
 def tooltip(node: Node, graph: Graph) -> str:
     """What a mouse over a node tells: its formulas, its place in the source."""
-    lines = [f"{node.name} {shape_text(node.shape)} {node.dtype}".strip()]
+    lines = [f"{one_line(node.name)} {shape_text(node.shape)} {node.dtype}".strip()]
     if node.formula is not None:
         rules = [node.formula.forward, *node.formula.gradients.values()]
         lines += [line for line in [*rules, *node.formula.definitions] if line]
     if node.module:
-        lines.append(f"in {node.module}")
+        lines.append(f"in {one_line(node.module)}")
     if node.source is not None:
         file = node.source.file.replace("\\", "/").rpartition("/")[2]
         lines.append(f"{file}:{node.source.line}  {node.source.text}")
     if node.failed:
         lines.append(graph.error)
-    return "\n".join(lines)
+    return "\n".join(one_line(line, TEXT) for line in lines)
 
 
 def _wrapped(text: str, width: int = 46) -> list[str]:
     """Text in lines of about `width` characters."""
     lines = [""]
-    for word in text.split():
+    for word in cut(text, TEXT).split():
         if lines[-1] and len(lines[-1]) + len(word) >= width:
             lines.append("")
         lines[-1] = f"{lines[-1]} {word}".strip()

@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..text import one_line
 from .engine import run_dot
 from .model import Graph, Node
 from .rooms import Room, Rooms
@@ -155,7 +156,7 @@ def labels(graph: Graph) -> list[str]:
         for source, argument in zip(node.inputs, node.argument_names):
             if source is not None and not found[source]:
                 found[source] = argument
-    return [name or node.kind for name, node in zip(found, graph.nodes)]
+    return [one_line(name or node.kind) for name, node in zip(found, graph.nodes)]
 
 
 def shape_text(shape: Any) -> str:

@@ -19,6 +19,7 @@ from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from ..autograd.site import Site
+from ..text import TEXT, encodable_json, one_line
 from .formula import Formula
 from .values import Value, shortest
 
@@ -138,7 +139,7 @@ class Graph:
     def __repr__(self) -> str:
         ops = sum(node.kind == "op" for node in self.nodes)
         text = f"Graph({ops} ops, {len(self.nodes) - ops} leaves, {len(self.modules)} modules"
-        return text + (f", failed: {self.error})" if self.error else ")")
+        return text + (f", failed: {one_line(self.error, TEXT)})" if self.error else ")")
 
     # --------------------------------------------------------------------------------------
     # JSON
@@ -181,7 +182,8 @@ class Graph:
 
     def to_json(self) -> str:
         """The graph as JSON text."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"))
+        text = json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"))
+        return encodable_json(text)
 
     @classmethod
     def from_json(cls, text: str) -> Graph:

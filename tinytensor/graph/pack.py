@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..text import TEXT, cut, one_line
 from .layout import labels, lay_out, pictures
 from .model import Graph, Node
 from .rooms import Room, Rooms, build
@@ -95,14 +96,19 @@ def pack(graph: Graph, wrong: WrongWalk | None) -> tuple[dict[str, Any], str]:
     numbers = Numbers(shapes, affordable_limit(graph))
 
     def pack_node(node: Node) -> list[Any]:
-        arguments = ", ".join(f"{key}={value}" for key, value in node.arguments.items())
-        source = NOTHING if node.source is None else sources.put(list(node.source), node.source)
+        arguments = one_line(
+            ", ".join(f"{key}={value}" for key, value in node.arguments.items()), TEXT
+        )
+        source = NOTHING
+        if node.source is not None:
+            file, line, code = node.source
+            source = sources.put([one_line(file, TEXT), line, one_line(code, TEXT)], node.source)
         formula = NOTHING
         if node.formula is not None:
             formula = formulas.put(_formula(node), id(node.formula))
         return [
-            KINDS.index(node.kind), texts.put(named[node.id]), texts.put(node.op),
-            texts.put(node.module), shapes.put(tuple(node.shape)), texts.put(node.dtype),
+            KINDS.index(node.kind), texts.put(named[node.id]), texts.put(one_line(node.op)),
+            texts.put(one_line(node.module)), shapes.put(tuple(node.shape)), texts.put(node.dtype),
             [NOTHING if i is None else i for i in node.inputs],
             names.put(node.argument_names, tuple(node.argument_names)), texts.put(arguments),
             source, numbers.put(node.value), numbers.put(node.grad), rooms.home[node.id].index,
@@ -130,7 +136,7 @@ def pack(graph: Graph, wrong: WrongWalk | None) -> tuple[dict[str, Any], str]:
         "wrong": None if wrong is None else _wrong(wrong, numbers),
         "loss": graph.loss,
         "failed": failed[0] if failed else NOTHING,
-        "error": graph.error,
+        "error": cut(graph.error, TEXT),
         "start": _first_room(rooms),
         "texts": texts.items,
         "shapes": shapes.items,
@@ -154,8 +160,16 @@ def _formula(node: Node) -> dict[str, Any]:
 
 def _room(room: Room, texts: Pool) -> list[int]:
     parent = NOTHING if room.parent is None else room.parent.index
-    label, class_name = texts.put(room.label), texts.put(room.class_name)
-    return [texts.put(room.path), label, class_name, parent, room.call, room.ops, int(room.inline)]
+    label, class_name = texts.put(one_line(room.label)), texts.put(one_line(room.class_name))
+    return [
+        texts.put(one_line(room.path)),
+        label,
+        class_name,
+        parent,
+        room.call,
+        room.ops,
+        int(room.inline),
+    ]
 
 
 def _steps(graph: Graph, numbers: Numbers) -> list[list[Any]] | None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from ..text import one_line
 from .html import Page, page
 
 MOST_POINTS = 1500  # of a curve, and
@@ -160,15 +161,21 @@ def _charts(
         broken = [s for s, r in zip(steps, records) if _is_broken(r, field)]
         if broken and (pairs or field == "loss"):
             notes.append(
-                f"{field} was not finite in {len(broken)} lines, first at step {broken[0]:g}."
+                f"{one_line(field)} was not finite in {len(broken)} lines, first at step "
+                f"{broken[0]:g}."
             )
         if pairs:
             xs, ys = _thinned(sorted(pairs, key=lambda pair: pair[0]), MOST_POINTS)
-            curve = {"name": field, "x": xs, "y": ys, "noisy": field == _base(field) != "lr"}
+            curve = {
+                "name": one_line(field),
+                "x": xs,
+                "y": ys,
+                "noisy": field == _base(field) != "lr",
+            }
             charts.setdefault(_base(field), []).append(curve)
     order = ["loss", *(name for name in charts if name not in TITLES), "lr", "grad_norm"]
     return [
-        {"name": name, "title": TITLES.get(name, _title(name)), "curves": charts[name]}
+        {"name": one_line(name), "title": TITLES.get(name, _title(name)), "curves": charts[name]}
         for name in dict.fromkeys(order)
         if name in charts
     ]
@@ -176,7 +183,7 @@ def _charts(
 
 def _title(name: str) -> str:
     """top_5 accuracy → Top 5 accuracy."""
-    return name[:1].upper() + name[1:].replace("_", " ")
+    return one_line(name[:1].upper() + name[1:].replace("_", " "))
 
 
 def _is_broken(record: dict[str, Any], field: str) -> bool:
@@ -231,7 +238,7 @@ def _heat(name: str, records: list[dict[str, Any]], steps: list[float]) -> dict[
         "title": title,
         "scale": scale,
         "meaning": meaning,
-        "layers": names,
+        "layers": list(map(one_line, names)),
         "steps": [_short(group[0][0]) for group in groups],
         "values": [
             [mean([figures.get(layer) for _, figures in group]) for group in groups]

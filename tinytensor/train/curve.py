@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from typing import Any
-from xml.sax.saxutils import escape
+
+from ..text import escape, one_line
 
 WIDTH, HEIGHT = 720, 420
 LEFT, RIGHT, TOP, BOTTOM = 70, 30, 40, 50  # margins around the plot, in pixels
 TRAINING, VALIDATION = "#2563eb", "#ea580c"
+TITLE = 44  # characters of a title, which ends where the legend begins
 MOST_POINTS = 400  # more are averaged in groups
 LOG_SCALE_FROM = 50.0  # the ratio of largest to smallest loss from which the axis is logarithmic
 
@@ -33,12 +35,13 @@ def loss_curve(records: Iterable[dict[str, Any]], title: str = "Loss") -> str:
         raise ValueError("loss_curve: got no record with a loss, expected at least one")
     x_axis = Axis([x for x, _ in points], LEFT, WIDTH - RIGHT, logarithmic=False)
     y_axis = Axis([y for _, y in points], HEIGHT - BOTTOM, TOP)
+    heading = escape(one_line(title, TITLE))
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" '
         f'height="{HEIGHT}" font-family="DejaVu Sans, Helvetica, Arial, sans-serif" '
         'font-size="12" fill="#334155">',
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
-        f'<text x="{LEFT}" y="24" font-size="15" font-weight="bold">{escape(title)}</text>',
+        f'<text x="{LEFT}" y="24" font-size="15" font-weight="bold">{heading}</text>',
         *_grid(x_axis, y_axis),
     ]
     for number, (name, (colour, curve)) in enumerate(curves.items()):

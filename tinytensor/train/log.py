@@ -42,7 +42,7 @@ class Log:
 
     def write(self, record: dict[str, Any]) -> None:
         """Add a record; nan and inf, which JSON does not know, become null."""
-        record = {key: _as_json(value) for key, value in record.items()}
+        record = _as_json(record)
         self.records.append(record)
         if self.path is not None:
             self._waiting += json.dumps(record).encode() + b"\n"
@@ -68,4 +68,6 @@ class Log:
 
 
 def _as_json(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _as_json(item) for key, item in value.items()}
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -8,7 +8,10 @@ import threading
 import time
 from typing import Any
 
+from ..text import clean, one_line
+
 SECONDS_BETWEEN_LINES = 5.0
+LONGEST = 40  # characters of a figure and its name
 
 
 class Progress:
@@ -49,6 +52,7 @@ class Progress:
 
     def say(self, text: str) -> None:
         """Print a line of text, above the bar if there is one."""
+        text = clean(text)
         if self.bar is not None:
             self.bar.write(text, file=sys.stderr)
         elif self.shown:
@@ -66,7 +70,8 @@ class Progress:
 
 def _texts(figures: dict[str, Any]) -> list[str]:
     pairs = {name: value for name, value in figures.items() if value is not None}
-    return [f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in pairs.items()]
+    texts = [f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in pairs.items()]
+    return [one_line(text, LONGEST) for text in texts]
 
 
 class CtrlC:

@@ -90,9 +90,9 @@ const Detail = (() => {
 
   function clipped(context, text, most) {
     if (context.measureText(text).width <= most) return text;
-    let short = text;
-    while (short && context.measureText(short + "…").width > most) short = short.slice(0, -1);
-    return short + "…";
+    let letters = [...text].length;
+    while (letters > 1 && context.measureText(TT.cut(text, letters)).width > most) letters--;
+    return TT.cut(text, letters);
   }
 
   function drawNumbers(context) {

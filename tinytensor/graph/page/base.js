@@ -34,6 +34,12 @@ const TT = (() => {
     return node;
   }
 
+  /* At most so many characters of a text, with … for the rest; an emoji is never cut in half. */
+  function cut(text, most) {
+    const characters = [...text];
+    return characters.length <= most ? text : `${characters.slice(0, most - 1).join("")}…`;
+  }
+
   /* A number in few characters: 0.1235, 12.35, 1.235e-7; "nan" and "inf" stay as they are. */
   function number(value, digits = 4) {
     if (value === null || value === undefined) return "–";
@@ -224,6 +230,6 @@ const TT = (() => {
 
   return Object.freeze({
     data, element, svg, number, isDark, theme, onTheme, setTheme, ramp, colour, curveColour, css,
-    announce, point, save, tabs, remember, remembered,
+    announce, point, save, tabs, remember, remembered, cut,
   });
 })();

@@ -125,7 +125,7 @@ const Graph = (() => {
   /* What a picture writes on a node: the last part of a parameter's path. As in layout.py. */
   function shortName(node) {
     const name = node.kind === "parameter" ? node.name.split(".").pop() : node.name;
-    return name.length <= 22 ? name : `${name.slice(0, 21)}…`;
+    return TT.cut(name, 22);
   }
 
   return Object.freeze({

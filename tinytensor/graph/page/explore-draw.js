@@ -6,10 +6,7 @@ const Draw = (() => {
   const THUMB = 26;
   const LETTER = 6.6; // about the width of one
 
-  const cut = (text, width) => {
-    const letters = Math.max(Math.floor(width / LETTER), 3);
-    return text.length <= letters ? text : `${text.slice(0, letters - 1)}…`;
-  };
+  const cut = (text, width) => TT.cut(text, Math.max(Math.floor(width / LETTER), 3));
 
   function markers() {
     const arrow = (id, variable) =>

@@ -329,7 +329,11 @@ const Panel = (() => {
     );
   }
 
-  const ruleFor = (formula, name) => formula.gradients[name.split("[")[0]] || "";
+  /* An argument may be called "constructor", which every object has. */
+  function ruleFor({ gradients }, argument) {
+    const [name] = argument.split("[");
+    return Object.hasOwn(gradients, name) ? gradients[name] : "";
+  }
 
   /* ---------------------------------------------------------------------------------------
      What is ready and what waits */

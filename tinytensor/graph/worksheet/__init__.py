@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ...text import one_line
 from ..html import Page, write_page, write_text
 from . import attention, choices, layers, nets, norms
 from .data import as_json
@@ -27,6 +28,7 @@ from .model import Sheet
 from .page import html
 
 FAMILIES = (attention, choices, layers, nets, norms)  # whose import fills KINDS
+LONGEST = 40  # letters of a student in the name of a file, which may have 255 bytes
 SUFFIXES = (".html", ".json", ".xlsx")
 
 
@@ -87,6 +89,7 @@ def worksheet(
     found = find(kind, size, seed, e_is_3)
     if path is not None:
         _checked(path)
+    student = one_line(student)
     title = f"{found.title}, for {student}" if student else found.title
     about = {
         "title": title,
@@ -126,8 +129,8 @@ def worksheets(
         marks = [mark for _, mark in people]
         if not people or "" in marks or len(set(marks)) < len(marks):
             raise ValueError(
-                f"worksheet: got the students {', '.join(students)!r}, expected names that give "
-                "each a file of its own"
+                f"worksheet: got the students {one_line(', '.join(students))!r}, expected names "
+                "that give each a file of its own"
             )
     return [
         worksheet(
@@ -139,7 +142,8 @@ def worksheets(
 
 
 def _file_name(student: str) -> str:
-    return re.sub(r"[^\w]+", "-", student.strip().lower()).strip("-")
+    """What stands for a student in the name of a file: letters and digits, not too many."""
+    return re.sub(r"[^\w]+", "-", student.strip().lower()).strip("-")[:LONGEST]
 
 
 def _checked(path: str | os.PathLike) -> Path:

@@ -7,9 +7,9 @@ and the equation. A product finds its left factor beside it, its right factor on
 from __future__ import annotations
 
 from collections.abc import Iterator
-from html import escape
 from typing import Any
 
+from ...text import escape
 from ..html import page
 from .layout import Row, rows
 from .model import Cell, Grid, Section, Sheet

@@ -14,6 +14,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from ...text import clean
 from ..html import write_bytes
 from .layout import Row, rows
 from .model import Cell, Grid, Sheet, Step
@@ -134,8 +135,7 @@ class _Page:
 
         self.page, self.sheet, self.places = page, sheet, places
         self.bold, self.quiet = Font(bold=True), Font(color=QUIET)
-        page["A1"] = title
-        page["A1"].font = Font(bold=True, size=14)
+        self._text(1, 1, title).font = Font(bold=True, size=14)
         page.column_dimensions["A"].width = 16
         for column in range(2, places.text_at):
             page.column_dimensions[_letter(column)].width = 8
@@ -145,20 +145,27 @@ class _Page:
         """blank: what stands in a blank, by cell, step and place."""
         for at, row in self.places.rows:
             if isinstance(row, str):
-                self.page.cell(at, 1, row).font = self.bold
+                self._text(at, 1, row).font = self.bold
                 continue
             column, step = self.places.stack_at, row.step
             if step is None:
                 self._grid(row.stack, at, column)
-                self.page.cell(at, self.places.text_at, row.stack.name).font = self.quiet
+                self._text(at, self.places.text_at, row.stack.name).font = self.quiet
                 continue
-            self.page.cell(at, 1, step.beside)
+            self._text(at, 1, step.beside)
             if step.left is not None:
                 self._grid(step.left, at, self.places.left_at(step.left))
-            self.page.cell(at, self.places.text_at, _text(step.formula))
+            self._text(at, self.places.text_at, step.formula)
             for i, cells in enumerate(step.result.cells):
                 for j, cell in enumerate(cells):
                     self._box(at + i, column + j, blank(cell, step, i, j), "value", "medium")
+
+    def _text(self, row: int, column: int, text: str) -> Any:
+        """A cell of text, also if it begins like a formula of the spreadsheet."""
+        cell = self.page.cell(row, column, clean(text))
+        if cell.data_type == "f":
+            cell.data_type, cell.quotePrefix = "s", True
+        return cell
 
     def _grid(self, grid: Grid, at: int, column: int) -> None:
         """Numbers that are given, or that were found above."""
@@ -191,11 +198,6 @@ class _Page:
                 fill = PatternFill("solid", start_color=colour, end_color=colour)
                 rule = FormulaRule(formula=[f'Check!{first}="{word}"'], fill=fill)
                 self.page.conditional_formatting.add(f"{first}:{last}", rule)
-
-
-def _text(formula: str) -> str:
-    """An equation is text, even if it begins like a formula of the spreadsheet."""
-    return formula.lstrip("=+")
 
 
 __all__ = ["write_xlsx"]
