@@ -65,6 +65,16 @@ def test_round_trip(name: str, tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["x.safetensors"]
 
 
+def test_odd_names_come_back(tmp_path: Path) -> None:
+    """Half characters cannot stand in a file of UTF-8, nor can two of them become one name."""
+    names = ["nul\0", "high\ud800", "high\udfff", "high?", " ", "<b>", 20_000 * "a"]
+    saved = {name: tt.tensor(float(i)) for i, name in enumerate(names)}
+    tt.save(saved, tmp_path / "odd")
+    loaded = tt.load(tmp_path / "odd")
+    assert list(loaded) == names
+    assert [float(loaded[name]) for name in names] == list(range(len(names)))
+
+
 def test_plain_state_dicts_are_ordinary_safetensors(tmp_path: Path) -> None:
     state = {"a.weight": tt.randn(2, 3), "b": tt.arange(3)}
     tt.save(state, tmp_path / "ours")

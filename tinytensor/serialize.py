@@ -74,7 +74,8 @@ def _describe(value: Any, path: str, tensors: dict[str, np.ndarray], depth: int)
     if depth > _DEEPEST:
         raise ValueError(f"save: {path} is nested more than {_DEEPEST} deep")
     if isinstance(value, Variable):
-        key = path or "tensor"
+        # Half characters, which UTF-8 cannot hold, are in the outline only.
+        key = path.encode("utf-8", "replace").decode() or "tensor"
         while key in tensors or key == "__metadata__":
             key += "_"
         tensors[key] = _as_array(value)

@@ -37,6 +37,9 @@ def clean(text: object) -> str:
 
 def one_line(text: object, most: int | None = NAME) -> str:
     """Clean text on one line, of at most `most` characters; a longer one has … in its middle."""
+    text = str(text)
+    if most is not None:
+        text = cut(text, 10 * most)  # the rest of a very long one need not be looked at
     return cut(re.sub(_BREAKS, " ", clean(text)), most)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..text import TEXT, cut, one_line
+from ..text import NAME, TEXT, cut, one_line
 from .layout import labels, lay_out, pictures
 from .model import Graph, Node
 from .rooms import Room, Rooms, build
@@ -42,6 +42,21 @@ class Pool:
             place = self._places[key] = len(self.items)
             self.items.append(item)
         return place
+
+
+class Texts:
+    """Names, as much of them as a page shows, each stored once."""
+
+    def __init__(self) -> None:
+        self.pool = Pool()
+
+    @property
+    def items(self) -> list[str]:
+        return self.pool.items
+
+    def put(self, text: str, most: int = NAME) -> int:
+        """The place of a name, cut to `most` characters."""
+        return self.pool.put(one_line(text, most))
 
 
 class Numbers:
@@ -92,13 +107,11 @@ def pack(graph: Graph, wrong: WrongWalk | None) -> tuple[dict[str, Any], str]:
     """(what JSON holds, the block of numbers) for the page."""
     rooms = build(graph)
     named = labels(graph)
-    texts, shapes, names, formulas, sources = Pool(), Pool(), Pool(), Pool(), Pool()
+    texts, shapes, names, formulas, sources = Texts(), Pool(), Pool(), Pool(), Pool()
     numbers = Numbers(shapes, affordable_limit(graph))
 
     def pack_node(node: Node) -> list[Any]:
-        arguments = one_line(
-            ", ".join(f"{key}={value}" for key, value in node.arguments.items()), TEXT
-        )
+        arguments = ", ".join(f"{key}={value}" for key, value in node.arguments.items())
         source = NOTHING
         if node.source is not None:
             file, line, code = node.source
@@ -107,10 +120,11 @@ def pack(graph: Graph, wrong: WrongWalk | None) -> tuple[dict[str, Any], str]:
         if node.formula is not None:
             formula = formulas.put(_formula(node), id(node.formula))
         return [
-            KINDS.index(node.kind), texts.put(named[node.id]), texts.put(one_line(node.op)),
-            texts.put(one_line(node.module)), shapes.put(tuple(node.shape)), texts.put(node.dtype),
+            KINDS.index(node.kind), texts.put(named[node.id]), texts.put(node.op),
+            texts.put(node.module), shapes.put(tuple(node.shape)), texts.put(node.dtype),
             [NOTHING if i is None else i for i in node.inputs],
-            names.put(node.argument_names, tuple(node.argument_names)), texts.put(arguments),
+            names.put([one_line(name) for name in node.argument_names], tuple(node.argument_names)),
+            texts.put(arguments, TEXT),
             source, numbers.put(node.value), numbers.put(node.grad), rooms.home[node.id].index,
             formula,
         ]  # fmt: skip
@@ -151,25 +165,17 @@ def pack(graph: Graph, wrong: WrongWalk | None) -> tuple[dict[str, Any], str]:
 def _formula(node: Node) -> dict[str, Any]:
     assert node.formula is not None
     return {
-        "forward": node.formula.forward,
-        "gradients": node.formula.gradients,
-        "definitions": node.formula.definitions,
-        "notes": node.formula.notes,
+        "forward": one_line(node.formula.forward, TEXT),
+        "gradients": {one_line(k): one_line(v, TEXT) for k, v in node.formula.gradients.items()},
+        "definitions": [one_line(text, TEXT) for text in node.formula.definitions],
+        "notes": one_line(node.formula.notes, TEXT),
     }
 
 
-def _room(room: Room, texts: Pool) -> list[int]:
+def _room(room: Room, texts: Texts) -> list[int]:
     parent = NOTHING if room.parent is None else room.parent.index
-    label, class_name = texts.put(one_line(room.label)), texts.put(one_line(room.class_name))
-    return [
-        texts.put(one_line(room.path)),
-        label,
-        class_name,
-        parent,
-        room.call,
-        room.ops,
-        int(room.inline),
-    ]
+    label, class_name = texts.put(room.label), texts.put(room.class_name)
+    return [texts.put(room.path), label, class_name, parent, room.call, room.ops, int(room.inline)]
 
 
 def _steps(graph: Graph, numbers: Numbers) -> list[list[Any]] | None:
