@@ -115,7 +115,7 @@ def pack(graph: Graph, wrong: WrongWalk | None) -> tuple[dict[str, Any], str]:
         source = NOTHING
         if node.source is not None:
             file, line, code = node.source
-            source = sources.put([one_line(file, TEXT), line, one_line(code, TEXT)], node.source)
+            source = sources.put([one_line(file, 2 * NAME), line, one_line(code, TEXT)], node.source)
         formula = NOTHING
         if node.formula is not None:
             formula = formulas.put(_formula(node), id(node.formula))

@@ -75,7 +75,7 @@ const Detail = (() => {
     context.textBaseline = "middle";
     context.textAlign = "right";
     for (let i = 0; i < head.queries; i += Math.ceil(10 / box.h)) {
-      const text = clipped(context, head.rows[i], LONGEST.row);
+      const text = TT.fitted(context, head.rows[i], LONGEST.row);
       context.fillText(text, box.left - 6, box.top + (i + 0.5) * box.h);
     }
     context.textAlign = box.upright ? "center" : "left";
@@ -83,16 +83,9 @@ const Detail = (() => {
       context.save();
       context.translate(box.left + (j + 0.5) * box.w, box.top - (box.upright ? 10 : 6));
       if (!box.upright) context.rotate(-Math.PI / 2);
-      context.fillText(clipped(context, head.columns[j], LONGEST.column), 0, 0);
+      context.fillText(TT.fitted(context, head.columns[j], LONGEST.column), 0, 0);
       context.restore();
     }
-  }
-
-  function clipped(context, text, most) {
-    if (context.measureText(text).width <= most) return text;
-    let letters = [...text].length;
-    while (letters > 1 && context.measureText(TT.cut(text, letters)).width > most) letters--;
-    return TT.cut(text, letters);
   }
 
   function drawNumbers(context) {

@@ -40,6 +40,13 @@ const TT = (() => {
     return characters.length <= most ? text : `${characters.slice(0, most - 1).join("")}…`;
   }
 
+  /* As much of a text as a canvas has room for. */
+  function fitted(context, text, width) {
+    let letters = [...text].length;
+    while (letters > 1 && context.measureText(cut(text, letters)).width > width) letters--;
+    return cut(text, letters);
+  }
+
   /* A number in few characters: 0.1235, 12.35, 1.235e-7; "nan" and "inf" stay as they are. */
   function number(value, digits = 4) {
     if (value === null || value === undefined) return "–";
@@ -230,6 +237,6 @@ const TT = (() => {
 
   return Object.freeze({
     data, element, svg, number, isDark, theme, onTheme, setTheme, ramp, colour, curveColour, css,
-    announce, point, save, tabs, remember, remembered, cut,
+    announce, point, save, tabs, remember, remembered, cut, fitted,
   });
 })();

@@ -109,7 +109,7 @@ const Heat = (() => {
       context.fillStyle = TT.css("--ink");
       context.textAlign = "right";
       names.forEach((name, n) => {
-        context.fillText(name, box.left - 7, (n + 0.5) * box.h, LONGEST);
+        context.fillText(TT.fitted(context, name, LONGEST), box.left - 7, (n + 0.5) * box.h);
       });
       context.fillStyle = TT.css("--quiet");
       context.textAlign = "center";
