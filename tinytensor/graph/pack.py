@@ -115,7 +115,8 @@ def pack(graph: Graph, wrong: WrongWalk | None) -> tuple[dict[str, Any], str]:
         source = NOTHING
         if node.source is not None:
             file, line, code = node.source
-            source = sources.put([one_line(file, 2 * NAME), line, one_line(code, TEXT)], node.source)
+            shown = [one_line(file, 2 * NAME), line, one_line(code, TEXT)]
+            source = sources.put(shown, node.source)
         formula = NOTHING
         if node.formula is not None:
             formula = formulas.put(_formula(node), id(node.formula))
