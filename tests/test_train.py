@@ -23,6 +23,7 @@ import nn.functional as F
 import tinytensor as tt
 from tinytensor import optim
 from tinytensor.train import Trainer, loss_curve, svg_to_png
+from tinytensor.train.log import Log
 from tinytensor.utils.data import (
     DataLoader,
     Dataset,
@@ -648,6 +649,8 @@ ERRORS: list[tuple[Callable[[], Any], type, str]] = [
     (lambda: make_trainer(log_every=0), ValueError, "log_every=0, expected at least 1"),
     (lambda: fit(make_trainer(monitor="f1")), KeyError, "monitor='f1', expected one of"),
     (lambda: fit(unreduced()), TypeError, r"the loss is of shape \(4, 2\), expected a"),
+    (lambda: fit(make_trainer(metrics={"step": lambda output, target: tt.tensor(0.0)})),
+     ValueError, "a metric called 'step', expected another name"),
     (lambda: make_trainer().load_checkpoint(), RuntimeError, "there is no folder"),
     (lambda: loss_curve([]), ValueError, "got no record with a loss"),
 ]  # fmt: skip
@@ -684,6 +687,16 @@ def test_lines_where_there_is_no_terminal(capsys: pytest.CaptureFixture) -> None
     trainer.progress = False
     trainer.fit(epochs=3)
     assert capsys.readouterr() == ("", "")
+
+
+def test_no_nan_in_the_log_at_any_depth(tmp_path: Path) -> None:
+    log = Log(tmp_path / "log.jsonl")
+    log.begin()
+    log.write({"step": 1, "layers": {"grad_norm": {"<b>\ud800": float("nan"), "b": 1.0}}})
+    text = (tmp_path / "log.jsonl").read_text("ascii")
+    assert json.loads(text) == log.records[0]
+    assert log.records[0]["layers"]["grad_norm"] == {"<b>\ud800": None, "b": 1.0}
+    assert "NaN" not in text
 
 
 @pytest.mark.parametrize("there_is_tqdm", [True, False])

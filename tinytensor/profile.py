@@ -259,10 +259,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("script", help="a Python file")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script is given")
     options = parser.parse_args(arguments)
-    if not Path(options.script).is_file():
-        parser.error(f"{options.script}: there is no such file; give the path of a Python script")
-
     script = clean(options.script)
+    if not Path(options.script).is_file():
+        parser.error(f"{script}: there is no such file; give the path of a Python script")
+
     argv, path = sys.argv, sys.path[:]
     sys.argv = [options.script, *options.arguments]
     sys.path.insert(0, str(Path(options.script).resolve().parent))  # as `python script.py` does

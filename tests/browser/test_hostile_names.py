@@ -14,6 +14,9 @@ from xml.etree import ElementTree
 
 import pytest
 
+import tinytensor as tt
+from tinytensor import graph
+from tinytensor.autograd import Function
 from tinytensor.graph.engine import is_there
 from tinytensor.graph.html import frame
 
@@ -155,3 +158,37 @@ def test_long_names_do_not_widen_the_page(page: Any, name: str, width: int, tmp_
     for text in outputs(name, [*names, "b"], tmp_path / "long", "html"):
         opened(page, tmp_path / "page.html", text, PAGES[name])
         assert page.evaluate(OVERFLOW) <= 0
+
+
+class Scale(Function):
+    """y = 2·x"""
+
+    @staticmethod
+    def forward(ctx: Any, constructor: Any, toString: Any) -> Any:
+        return constructor * toString
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g, g
+
+
+@pytest.mark.skipif(not is_there(), reason="needs Graphviz")
+def test_arguments_called_as_what_every_object_has(page: Any, tmp_path: Path) -> None:
+    x = tt.ones(2, requires_grad=True)
+    made = graph.explore(Scale.apply(x, x * 1).sum(), None)
+    opened(page, tmp_path / "page.html", made.html, step_through)
+    scale = next(node.id for node in made.graph.nodes if node.argument_names[:1] == ["constructor"])
+    page.evaluate(f"Search.actions.go({scale})")
+    assert "dconstructor = rule of" in page.inner_text("#panel")
+
+
+@pytest.mark.skipif(not is_there(), reason="needs Graphviz")
+def test_a_cut_emoji_is_whole_in_a_saved_picture(page: Any, tmp_path: Path) -> None:
+    """A name is cut after 21 characters; half of an emoji could not be saved."""
+    traced = graph.trace(tt.ones(2, requires_grad=True).sum())
+    for odd, node in enumerate(traced.nodes):
+        node.name, node.variable = "a" * (odd % 2) + 30 * "🙂", ""
+    text = graph.explore(traced, None).html
+    opened(page, tmp_path / "page.html", text, step_through)
+    saved = page.evaluate("Save.text(true)")
+    assert f"a{20 * '🙂'}…" in saved and f">{21 * '🙂'}…" in saved

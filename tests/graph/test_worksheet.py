@@ -276,3 +276,18 @@ def test_wrong_arguments_of_the_function() -> None:
     with pytest.raises(ValueError, match="got the size 'tiny', expected one of"):
         graph.worksheet("matmul", None, size="tiny")
     assert SIZES == ("small", "medium", "large")
+
+
+def test_names_of_files_from_hostile_names(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    folder.mkdir()
+    names = ["../../up", "/root", 20_000 * "a", 9000 * "层", "nul\0x", "half\ud800y", "=1+1", "A|B"]
+    made = graph.worksheets("matmul", folder / "sheet.json", names)
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+    files = {path.name for path in folder.iterdir()}
+    assert len(files) == 2 * len(names) and "sheet-up.json" in files
+    assert all(len(name.encode()) < 200 for name in files)
+    assert all(sheet.path is not None and sheet.path.name in files for sheet in made)
+    with pytest.raises(ValueError, match="each a file of its own") as raised:
+        graph.worksheets("matmul", folder / "sheet.json", [20_000 * "a" + "b", 20_000 * "a"])
+    assert len(str(raised.value)) < 300

@@ -8,6 +8,9 @@ from typing import Any
 
 from ..tensor import Tensor
 
+# What each line of the log has beside the metrics.
+RESERVED = frozenset({"step", "epoch", "time", "lr", "grad_norm", "layers"})
+
 
 class Averages:
     """Means of figures over batches, each batch weighted by its number of samples."""
@@ -49,4 +52,10 @@ def loss_and_figures(result: Any) -> tuple[Any, dict[str, float]]:
     if not isinstance(loss, Tensor) or loss.numel() != 1:
         got = f"shape {tuple(loss.shape)}" if isinstance(loss, Tensor) else type(loss).__name__
         raise TypeError(f"Trainer: the loss is of {got}, expected a tensor of one element")
+    if not RESERVED.isdisjoint(metrics):
+        name = next(name for name in metrics if name in RESERVED)
+        raise ValueError(
+            f"Trainer: got a metric called {name!r}, expected another name, as the log has a "
+            "figure of its own under it"
+        )
     return loss, {name: float(value) for name, value in {"loss": loss, **metrics}.items()}
