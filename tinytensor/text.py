@@ -29,9 +29,8 @@ _SURROGATE = "[\ud800-\udfff]"
 def clean(text: object) -> str:
     """Text with � for each character that cannot be shown; tabs and newlines stay."""
     text = str(text)
-    if text.isascii() and text.isprintable():
-        return text  # the usual case, found without a look at each character
-    text = re.sub(_FORBIDDEN, "�", re.sub(_LINE_ENDS, "\n", text))
+    if not text.isprintable():
+        text = re.sub(_FORBIDDEN, "�", re.sub(_LINE_ENDS, "\n", text))
     return text if text.isascii() else re.sub(_FLOOD, r"\1", text)
 
 
@@ -39,8 +38,11 @@ def one_line(text: object, most: int | None = NAME) -> str:
     """Clean text on one line, of at most `most` characters; a longer one has … in its middle."""
     text = str(text)
     if most is not None:
+        if len(text) <= most and text.isascii() and text.isprintable():
+            return text  # the usual case
         text = cut(text, 10 * most)  # the rest of a very long one need not be looked at
-    return cut(re.sub(_BREAKS, " ", clean(text)), most)
+    text = clean(text)
+    return cut(text if text.isprintable() else re.sub(_BREAKS, " ", text), most)
 
 
 def cut(text: str, most: int | None) -> str:
@@ -59,7 +61,11 @@ def escape(text: object) -> str:
 
 def encodable_json(text: str) -> str:
     r"""JSON text that UTF-8 can hold, with half characters as \ud800: read, it is the same."""
-    return re.sub(_SURROGATE, lambda found: f"\\u{ord(found[0]):04x}", text)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return re.sub(_SURROGATE, lambda found: f"\\u{ord(found[0]):04x}", text)
+    return text
 
 
 __all__ = ["NAME", "TEXT", "clean", "cut", "encodable_json", "escape", "one_line"]
