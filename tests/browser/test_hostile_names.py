@@ -40,7 +40,8 @@ def step_through(page: Any) -> str:
     """Walk, look at ops, open modules, search, save; all headings on the way."""
     for key in ("Home", *8 * ["ArrowRight"], "b", "End", "ArrowLeft", "w", "ArrowRight", "w"):
         page.keyboard.press(key)
-    nodes = page.evaluate(f"Graph.nodes.map((n) => (Search.actions.go(n.id), {PANEL}))")
+    some = "Graph.nodes.filter((n) => n.id % 9 === 0 || n.id < 9)"  # pictures show the others
+    nodes = page.evaluate(f"{some}.map((n) => (Search.actions.go(n.id), {PANEL}))")
     views = "Graph.rooms.filter((r) => !r.inline).map((r) => (Search.actions.enter(r.index), "
     rooms = page.evaluate(f"{views}{CRUMBS} + {DRAWN}))")
     for found in ("<", "a", "�"):
