@@ -7,6 +7,7 @@ g)`, which take and return what the op's own methods do. Nothing else knows abou
 
     route.py        the mark, and which version runs
     compile.py      Numba's settings, and the line that tells of a compilation
+    cache.py        compiled kernels on disk; fingerprint.py: what they depend on
     share_out.py    a kernel's work, in parts, for the threads of the pool
     pool.py         one thread pool: how many threads, and BLAS held to one inside them
     find_blas.py    the BLAS that NumPy has loaded

@@ -5,21 +5,17 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
-import sys
 from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import llvmlite.binding as llvm
 import numba
 from numba import types
 from numba.core import event
-from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.ccallback import CFunc
 from numba.core.registry import CPUDispatcher
-from numba.core.runtime import rtsys
 
+from .cache import KernelCache, say
 from .share_out import share_out
 from .threads import get_num_threads
 
@@ -35,68 +31,13 @@ _OPTIONS: dict[str, Any] = {
 }
 
 
-@functools.cache
-def _source_stamp(file: str) -> tuple:
-    """Changes with a kernel's file, and with those whose functions may be compiled into it."""
-    files = [Path(file), *sorted(Path(__file__).parent.glob("*.py"))]
-    return tuple((state.st_mtime, state.st_size) for state in map(Path.stat, files))
-
-
-class _KeptKernel(CompileResultCacheImpl):
-    """What of a compiled kernel goes to disk: its machine code, and what loads quickly."""
-
-    def reduce(self, result: Any) -> tuple:
-        whole = super().reduce(result)
-        match whole:
-            case (name, "object", (machine_code, module)), *rest, tuple():
-                # The last says which modules the kernel's parts come from. Only an error in one
-                # would look there, and for that Numba would import a good deal of itself.
-                return (name, "object", (machine_code, _names_only(module))), *rest, ()
-        return whole  # by a version of Numba that puts it otherwise
-
-
-def _names_only(module: bytes) -> bytes:
-    """Of an LLVM module, what others may find in it, each empty: for lists of names, not for use.
-
-    (Numba keeps the whole, so that other functions may take it in; none does so with a kernel.)
-    """
-    whole, own = llvm.parse_bitcode(module), (llvm.Linkage.internal, llvm.Linkage.private)
-    functions, variables = (
-        [x.name for x in found if not x.is_declaration and x.linkage not in own]
-        for found in (whole.functions, whole.global_variables)
-    )
-    lines = [f'define void @"{name}"() {{ unreachable }}' for name in functions]
-    lines += [f'@"{name}" = global i8 0' for name in variables]
-    return llvm.parse_assembly("\n".join(lines)).as_bitcode()
-
-
-class _KernelCache(FunctionCache):
-    """Numba's cache on disk, made to load faster, and to look at more than the kernel's file."""
-
-    _impl_class = _KeptKernel
-
-    def __init__(self, kernel: Callable) -> None:
-        super().__init__(kernel)
-        self._cache_file._source_stamp = _source_stamp(kernel.__code__.co_filename)
-
-    def load_overload(self, signature: Any, context: Any) -> Any:
-        """The compiled kernel, or None.
-
-        Numba would first import all that it may need to compile something, a third of a warm start.
-        """
-        rtsys.initialize(context)  # memory for arrays that a kernel makes
-        with self._guard_against_spurious_io_errors():
-            return self._load_overload(signature, context)
-
-
 _kernels: set[Callable] = set()  # what is called from Python, and so is kept on disk
 
 
 def _compile(kernel: Callable) -> Any:
     _kernels.add(kernel)
     compiled = numba.njit(**_OPTIONS)(kernel)
-    with suppress(RuntimeError):  # no folder can be written to: compiled anew in each process
-        compiled._cache = _KernelCache(kernel)
+    compiled._cache = KernelCache(kernel)
     return compiled
 
 
@@ -123,8 +64,7 @@ def compile_for_kernels(function: Callable, name: str, *arguments: Any) -> Any:
     as_words = tuple(types.intp if kind == types.voidptr else kind for kind in arguments)
     options = {key: _OPTIONS[key] for key in ("fastmath", "error_model")}
     compiled = _ForKernels(function, (as_words, types.void), {}, options)
-    with suppress(RuntimeError):  # as in _compile
-        compiled._cache = _KernelCache(function)
+    compiled._cache = KernelCache(function)
     compiled.compile()
     _for_kernels.append(compiled)
     llvm.add_symbol(name, compiled.address)  # also kernels that are kept on disk find it by that
@@ -200,12 +140,13 @@ def _for_all_parts(function: Callable) -> Callable:
     source = f"def {name}(_count, _parts, {names}): share_out(body, _count, _parts, ({names},))"
     scope = {"__name__": function.__module__, "body": part(function), "share_out": share_out}
     exec(builtins.compile(source, function.__code__.co_filename, "exec"), scope)
-    return scope[name]
+    kernel = scope[name]
+    kernel.__qualname__ = function.__qualname__
+    return kernel
 
 
 def _say_compiling(kernel: Callable) -> None:
-    text = f"tinytensor: compiling the kernel {kernel.__name__}, once"
-    print(text, file=sys.stderr, flush=True)
+    say(f"compiling the kernel {kernel.__name__}, once")
 
 
 class _Notice(event.Listener):
