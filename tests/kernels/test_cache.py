@@ -7,83 +7,28 @@ is compiled, as in a new process.
 from __future__ import annotations
 
 import errno
-import importlib.util
 import os
 import pickle
 import random
 import shutil
-import signal
-import subprocess
-import sys
-import tempfile
-import textwrap
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 pytest.importorskip("numba")
 
-import llvmlite
 import numba
 
-from tinytensor.kernels import cache, fingerprint
-from tinytensor.kernels.compile import compile_for_kernels, parallel, serial
+from tinytensor.kernels import cache
+from tinytensor.kernels.compile import serial
 
-posix = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no modes here")
-as_root = pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can be another user"
-)
-NOBODY = 65534
-
-
-def scaled(x):
-    return 3 * x + 1
+from .cached import NOBODY, Runs, as_root, posix, scaled
 
 
 def shifted(x):
     return x + 7
-
-
-class Runs:
-    """Runs kernels on one cache, and says what was compiled and printed."""
-
-    def __init__(self, folder: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.folder, self._capsys, self._monkeypatch = folder, capsys, monkeypatch
-
-    def __call__(self, function: Callable = scaled, x: Any = 14) -> tuple[int, list[str]]:
-        """Right numbers; (how many kernels were compiled, the other lines on stderr)."""
-        self._monkeypatch.setattr(cache, "_said", [])
-        cache._folders.cache_clear()
-        self._capsys.readouterr()
-        assert serial(function)(x) == function(x)
-        out, err = self._capsys.readouterr()
-        assert not out
-        compiled = err.count("tinytensor: compiling the kernel")
-        return compiled, [line for line in err.splitlines() if "compiling the" not in line]
-
-    @property
-    def files(self) -> list[Path]:
-        return sorted(path for path in self.folder.rglob("*") if not path.is_dir())
-
-    @property
-    def file(self) -> Path:
-        (path,) = self.files
-        return path
-
-
-@pytest.fixture
-def runs(
-    tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Runs]:
-    folder = tmp_path / "cache"
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(folder))
-    yield Runs(folder, capsys, monkeypatch)
-    cache._folders.cache_clear()
-    fingerprint.environment.cache_clear()
 
 
 def test_compiled_once_and_kept(runs: Runs) -> None:
@@ -256,32 +201,6 @@ FOLDERS: dict[str, tuple[Callable[[Path], Any], str | None]] = {
 }
 
 
-@pytest.fixture
-def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """A module with a kernel, in a folder of its own; there is an empty home beside it."""
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    return load_module(write_module(tmp_path / "sources"), monkeypatch)
-
-
-def write_module(folder: Path, text: str = "def scaled(x):\n    return 3 * x + 1\n") -> Path:
-    folder.mkdir(exist_ok=True)
-    path = folder / "probe.py"
-    path.write_text(text)
-    return path
-
-
-def load_module(path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    spec = importlib.util.spec_from_file_location("probe", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "probe", module)
-    with monkeypatch.context() as patch:
-        patch.setattr(sys, "dont_write_bytecode", True)
-        spec.loader.exec_module(module)
-    return module
-
-
 @posix
 @pytest.mark.parametrize("name", FOLDERS)
 def test_which_folders_are_trusted(
@@ -351,109 +270,6 @@ def test_root_leaves_the_folders_of_others_alone(
 
 
 # ------------------------------------------------------------------------------------------
-# What the code depends on
-# ------------------------------------------------------------------------------------------
-
-
-def times(factor: int) -> Callable:
-    @parallel
-    def multiply(start, stop, x):
-        for i in range(start, stop):
-            x[i] *= factor
-
-    return multiply
-
-
-def test_kernels_of_one_name_are_told_apart(runs: Runs) -> None:
-    """Seen: of two kernels made by one function, the second was loaded for the first."""
-    for _ in range(2):
-        for factor in (2, 3):
-            x = np.ones(5)
-            times(factor)(5, x)
-            assert x.tolist() == [factor] * 5
-    assert len(runs.files) == 2
-
-
-FACTOR = 2
-
-
-def by_factor(x):
-    return FACTOR * x
-
-
-def test_constants_are_looked_at(runs: Runs, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Seen: coefficients in tinytensor/ops could change without the kernels that use them."""
-    for value in (2, 3, 2):
-        monkeypatch.setattr(sys.modules[__name__], "FACTOR", value)
-        fingerprint._look_into.cache_clear()
-        runs(by_factor, 5)
-    assert len(runs.files) == 2
-    fingerprint._look_into.cache_clear()
-
-
-def test_a_change_of_sources_is_seen_whatever_their_times(
-    runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The file has the same size and time, as after a checkout or rsync."""
-    text = "def helper(x):\n    return {}\n\n\ndef scaled(x):\n    return {} * x\n"
-    for numbers, compiled in (((1, 3), 1), ((1, 4), 1), ((2, 4), 1), ((2, 4), 0), ((1, 3), 1)):
-        path = write_module(tmp_path / "sources", text.format(*numbers))
-        os.utime(path, (1e9, 1e9))
-        fingerprint._contents_of.cache_clear()
-        assert runs(load_module(path, monkeypatch).scaled) == (compiled, [])
-        assert len(runs.files) == 1, "what was compiled from other sources is deleted"
-
-
-def test_a_file_that_changes_while_a_process_runs(
-    runs: Runs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The process compiles what it has in memory; the next one must not take that for the file."""
-    path = write_module(tmp_path / "sources")
-    old = load_module(path, monkeypatch).scaled
-    write_module(tmp_path / "sources", "def scaled(x):\n    return 4 * x + 1\n")
-    assert runs(old) == (1, [])
-    assert runs(load_module(path, monkeypatch).scaled) == (1, [])
-
-
-def test_functions_for_kernels_are_known_by_what_they_take(runs: Runs) -> None:
-    def nothing(x):
-        pass
-
-    digests = set()
-    for kind in (numba.types.int64, numba.types.float64):
-        called = compile_for_kernels(nothing, "tinytensor_test_nothing", kind)
-        digests.add(fingerprint.code(lambda x, called=called: called(x)))
-        digests.add(fingerprint.code(lambda x: called(x)))  # noqa: B023
-    assert len(digests) == 4
-
-
-MACHINE: dict[str, tuple[Any, str, Any]] = {
-    "Numba": (numba, "__version__", "0.0"),
-    "llvmlite": (llvmlite, "__version__", "0.0"),
-    "NumPy": (np, "__version__", "0.0"),
-    "Python": (sys, "version", "3"),
-    "bounds checked": (numba.config, "BOUNDSCHECK", 1),
-    "processor": (fingerprint.llvm, "get_host_cpu_name", lambda: "another"),
-    "features": (fingerprint.llvm, "get_host_cpu_features", llvmlite.binding.FeatureMap),
-}
-
-
-@pytest.mark.parametrize("change", MACHINE.values(), ids=MACHINE)
-def test_each_machine_has_its_own(
-    runs: Runs, monkeypatch: pytest.MonkeyPatch, change: tuple
-) -> None:
-    runs()
-    with monkeypatch.context() as patch:
-        patch.setattr(*change)
-        fingerprint.environment.cache_clear()
-        assert runs() == (1, [])
-        assert runs() == (0, [])
-    fingerprint.environment.cache_clear()
-    assert runs() == (0, []), "both lie beside each other"
-    assert len(runs.files) == 2
-
-
-# ------------------------------------------------------------------------------------------
 # Writing
 # ------------------------------------------------------------------------------------------
 
@@ -507,170 +323,3 @@ def test_what_cannot_be_pickled_is_not_kept(runs: Runs, monkeypatch: pytest.Monk
     monkeypatch.setattr(cache, "dumps", fail)
     compiled, (line,) = runs()
     assert compiled == 1 and "scaled: cannot be pickled" in line
-
-
-# ------------------------------------------------------------------------------------------
-# Processes
-# ------------------------------------------------------------------------------------------
-
-PROGRAM = """
-import sys
-{before}
-import numpy as np
-from tinytensor.kernels.compile import parallel, part, serial
-
-@part
-def polynomial(x):
-    return 3 * x * x - 2 * x + 1
-
-@serial
-def total(x):
-    y = 0.0
-    for i in range(x.size):
-        y += polynomial(x[i])
-    return y
-
-@parallel
-def fill(start, stop, x):
-    for i in range(start, stop):
-        x[i] = polynomial(x[i])
-
-x = np.arange(8.0)
-fill(8, x)
-print(x.tolist() == [3 * i * i - 2 * i + 1 for i in range(8)], total(np.arange(8.0)))
-"""
-RIGHT = "True 372.0\n"
-
-
-def program(folder: Path, before: str = "") -> list[str]:
-    """The command that runs two small kernels, from a file in this folder."""
-    folder.mkdir(exist_ok=True)
-    path = folder / "program.py"
-    if not path.exists():
-        path.write_text(textwrap.dedent(PROGRAM).replace("{before}", before))
-    return [sys.executable, str(path)]
-
-
-def lines_but_notices(text: str) -> list[str]:
-    return [line for line in text.splitlines() if "compiling the kernel" not in line]
-
-
-def run(command: list[str], cache: Any = "", **options: Any) -> subprocess.CompletedProcess:
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), **options.pop("env", {})}
-    if not cache:
-        del environment["NUMBA_CACHE_DIR"]
-    environment.pop("XDG_CACHE_HOME", None)
-    environment["PYTHONDONTWRITEBYTECODE"] = "1"
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, **options)
-    assert (done.returncode, done.stdout) == (0, RIGHT), done
-    assert len(lines_but_notices(done.stderr)) <= 1, done.stderr
-    return done
-
-
-def test_processes_at_once_some_of_them_killed(tmp_path: Path) -> None:
-    random_number = random.Random(14)
-    command, folder = program(tmp_path / "program"), tmp_path / "cache"
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder)}
-    processes = [
-        subprocess.Popen(
-            command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        for _ in range(8)
-    ]
-    for victim in processes[:4]:  # from the first that compiles to, perhaps, the last that writes
-        until = time.monotonic() + 60
-        while not folder.exists() and victim.poll() is None and time.monotonic() < until:
-            time.sleep(0.01)
-        time.sleep(random_number.uniform(0.0, 0.5))
-        victim.send_signal(signal.SIGKILL)
-    for i, process in enumerate(processes):
-        out, err = process.communicate(timeout=300)
-        if i >= 4:
-            assert (process.returncode, out) == (0, RIGHT), err
-            assert not lines_but_notices(err)
-    assert not run(command, folder).stderr
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-def test_killed_again_and_again(tmp_path: Path, seed: int) -> None:
-    """Kills while a kernel is written, between each two calls of the system."""
-    moments = ["os.open", "os.fdopen", "os.replace", "os.scandir", "os.unlink"]
-    before = f"""
-import os, random
-number = random.Random({seed} * 1000 + int(sys.argv[1]))
-def killing(function):
-    def run(*args, **options):
-        if "{tmp_path / "cache"}" in str(args[0]) and number.random() < 0.3:
-            os.kill(os.getpid(), 9)
-        result = function(*args, **options)
-        if "{tmp_path / "cache"}" in str(args[0]) and number.random() < 0.2:
-            os.kill(os.getpid(), 9)
-        return result
-    return run
-if int(sys.argv[1]):
-    {"; ".join(f"{name} = killing({name})" for name in moments)}
-"""
-    command, folder = program(tmp_path / "program", before), tmp_path / "cache"
-    killed = 0
-    for i in range(1, 7):
-        environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder)}
-        done = subprocess.run([*command, str(i)], env=environment, capture_output=True, text=True)
-        assert done.returncode == -signal.SIGKILL or done.stdout == RIGHT, done.stderr
-        killed += done.returncode != 0
-    assert killed
-    assert not lines_but_notices(run([*command, "0"], folder).stderr)
-    assert not run([*command, "0"], folder).stderr
-
-
-def test_another_processor_does_not_disturb(tmp_path: Path) -> None:
-    command, folder = program(tmp_path / "program"), tmp_path / "cache"
-    assert "compiling" in run(command, folder).stderr
-    other = {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}
-    assert "compiling" in run(command, folder, env=other).stderr
-    assert not run(command, folder, env=other).stderr
-    assert not run(command, folder).stderr
-
-
-FULL = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))"
-
-
-@posix
-def test_no_room_for_a_file(tmp_path: Path) -> None:
-    command = program(tmp_path / "program", FULL)
-    done = run(command, tmp_path / "cache")
-    (line,) = lines_but_notices(done.stderr)
-    assert "not kept on disk" in line and os.strerror(errno.EFBIG) in line
-    assert not list((tmp_path / "cache").rglob("*.*"))
-
-
-@as_root
-@pytest.mark.parametrize("home", ["missing", "read-only", "own"])
-@pytest.mark.parametrize("cache", ["none", "read-only"])
-def test_an_ordinary_user_of_an_installed_package(tmp_path: Path, home: str, cache: str) -> None:
-    """Sources that belong to root; no folder, or only one at home, can be written to."""
-    folder = Path(tempfile.mkdtemp())  # others can look into it, as not into tmp_path
-    try:
-        folder.chmod(0o755)
-        command = program(folder / "program")
-        (folder / "cache").mkdir()
-        (folder / "home").mkdir(mode=0o755)
-        if home == "own":
-            os.chown(folder / "home", NOBODY, NOBODY)
-        place = folder / ("nothing" if home == "missing" else "home")
-        options: dict[str, Any] = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
-        options |= {"env": {"HOME": str(place)}, "cwd": "/"}
-        first, second = (
-            run(command, folder / "cache" if cache != "none" else "", **options) for _ in range(2)
-        )
-        assert "compiling" in first.stderr
-        assert ("compiling" in second.stderr) == (home != "own")
-        assert len(lines_but_notices(second.stderr)) == (cache != "none" or home != "own")
-    finally:
-        shutil.rmtree(folder)
-
-
-def test_without_a_place_for_messages(tmp_path: Path) -> None:
-    """With stderr closed there is no notice, above all not among the results."""
-    command = program(tmp_path / "program", "import os; os.close(2); sys.stderr = None")
-    run(command, tmp_path / "cache")

@@ -190,12 +190,12 @@ def _trusted(folder: Path) -> Path:
     folder = Path(os.path.realpath(folder))
     for place in (*reversed(folder.parents), folder):
         try:
-            state = os.stat(place)
+            state = os.lstat(place)
         except FileNotFoundError:
             with suppress(FileExistsError):
                 os.mkdir(place, 0o755)
-            state = os.stat(place)
-        if not stat.S_ISDIR(state.st_mode):
+            state = os.lstat(place)
+        if not stat.S_ISDIR(state.st_mode):  # or a link that was put there meanwhile
             raise NotADirectoryError(f"{place} is not a folder")
         problem = _open_to(state)
         if problem == "others" and state.st_mode & stat.S_ISVTX and place != folder:
