@@ -84,11 +84,12 @@ class KernelCache(NullCache):
                 try:
                     return entry.write(folder, kept)
                 except OSError as error:
-                    reason = _reason(error, folder)
+                    place = "make room, or set NUMBA_CACHE_DIR to another folder"
+                    reason = f"{_reason(error, folder)}; {place}"
         except Exception as error:  # such as a constant that cannot be pickled
             reason = f"{self._kernel.__name__}: {error}"
         if reason:
-            _say_once(f"a kernel was not kept on disk: {reason}; it is compiled in each process")
+            _say_once(f"a kernel is not kept on disk but compiled in each process: {reason}")
 
 
 class _Entry:
