@@ -3,20 +3,40 @@
 from __future__ import annotations
 
 import operator
+import sys
 import threading
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .autograd.variable import Variable, wrap
 from .backend import Array, device, device_of, module_for
+from .fork import PATIENCE, HeldLock, at_fork
 
 if TYPE_CHECKING:
     from .tensor import Tensor
 
 
+_generators: weakref.WeakSet[Generator] = weakref.WeakSet()  # all that there are
+_generators_lock = threading.RLock()
+
+
 class Generator:
-    """A stream of random numbers on one device, with a state that can be kept and restored."""
+    """A stream of random numbers on one device, with a state that can be kept and restored.
+
+    In a process made by `os.fork` a generator goes on from a copy of its state, as in PyTorch. But
+    the default generators start streams of their own there (see `default_generator_of`).
+    """
+
+    _forked_at: Any = None  # the state in which this process forked last
+    _forks = 0  # and how often it did so
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Generator:
+        generator = super().__new__(cls)
+        with _generators_lock:
+            _generators.add(generator)
+        return generator
 
     def __init__(self, device: Any = "cpu"):
         self.device = device_or_cpu(device)
@@ -38,6 +58,7 @@ class Generator:
         library = module_for(self.device)
         bits = library.random.PCG64 if library is np else library.random.Philox4x3210
         self.stream = library.random.Generator(bits(seed))
+        self._forked_at = None
 
     def seed(self) -> int:
         """Start a stream of the machine's own choice; returns its seed."""
@@ -75,6 +96,7 @@ class Generator:
             self._seed, state = json.loads(bytes(new_state.array))
             if self.device.type == "cpu":
                 self.stream.bit_generator.state = state
+                self._forked_at = None
             else:
                 self._restart(state)
         except (ValueError, TypeError, KeyError) as error:
@@ -86,6 +108,30 @@ class Generator:
     def clone_state(self) -> Generator:
         """A second generator at the same position."""
         return Generator(self.device).set_state(self.get_state())
+
+    def _note_fork(self) -> None:
+        """Count the children that were forked in the same state."""
+        state = self.stream.bit_generator.state
+        self._forks = self._forks + 1 if state == self._forked_at else 1
+        self._forked_at = state
+
+    def _copy_stream(self, bits: Any) -> None:
+        """Go on with a copy of these, as their lock is held for ever."""
+        copy = type(bits)()
+        copy.state = bits.state
+        self.stream = np.random.Generator(copy)
+
+    def _reseed_after_fork(self) -> None:
+        """Start the stream of a child: it follows from the parent's state and the child's number.
+
+        The number counts the children that were forked in this state. So the stream is the same in
+        each run, and differs from those of the parent and of other children.
+        """
+        self._note_fork()
+        state = self.stream.bit_generator.state
+        entropy = [*state["state"].values(), state["has_uint32"], state["uinteger"]]
+        sequence = np.random.SeedSequence(entropy, spawn_key=(self._forks,))
+        self.manual_seed(int(sequence.generate_state(1, np.uint64)[0]))
 
     # The three draws that everything else is made of. CuPy draws float32 and float64 only.
 
@@ -142,7 +188,13 @@ def device_or_cpu(where: Any) -> device:
 
 
 def default_generator_of(where: Any = "cpu") -> Generator:
-    """The generator of a device, made on first use."""
+    """The generator of a device, made on first use.
+
+    PyTorch's default generator repeats its numbers in a forked child, as a copy does. Here a child
+    draws others: it is seeded from the parent's state and the child's number (`initial_seed` tells
+    with what), so `manual_seed` before the fork decides on both. The parent's numbers stay what
+    they are without a fork.
+    """
     where = device_or_cpu(where)
     generators = _here.generators
     if where not in generators:
@@ -199,3 +251,55 @@ def get_rng_state() -> Tensor:
 def set_rng_state(new_state: Tensor) -> None:
     """Put the CPU's default generator back to a position."""
     default_generator_of("cpu").set_state(new_state)
+
+
+# ------------------------------------------------------------------------------------------
+# Forks
+# ------------------------------------------------------------------------------------------
+
+
+class _GeneratorsAtFork(HeldLock):
+    """NumPy's streams are held while a process forks: each has a lock, held while it draws."""
+
+    bits: list[tuple[Generator | None, Any, bool]] = []  # (generator, its stream's bits, held)
+
+    def hold(self) -> bool:
+        held = super().hold()
+        found: list[tuple[Generator | None, Any]] = [
+            (generator, generator.stream.bit_generator)
+            for generator in list(_generators)
+            if hasattr(generator, "stream") and generator.device.type == "cpu"
+        ]
+        if "numpy.random" in sys.modules:
+            found.append((None, np.random.get_bit_generator()))  # type: ignore[attr-defined]
+        self.bits = [(g, bits, bits.lock.acquire(timeout=PATIENCE)) for g, bits in found]
+        return held
+
+    def release(self) -> None:
+        for _, bits, held in self.bits:
+            if held:
+                bits.lock.release()
+        for generator in _defaults_on_cpu():
+            generator._note_fork()
+        self.bits = []
+        super().release()
+
+    def renew(self, held: bool) -> None:
+        for generator, bits, bits_held in self.bits:
+            if bits_held:
+                bits.lock.release()
+            elif generator is not None:
+                generator._copy_stream(bits)
+        for generator in _defaults_on_cpu():
+            generator._reseed_after_fork()
+        self.bits = []
+        super().renew(held)
+
+
+def _defaults_on_cpu() -> list[Generator]:
+    """The CPU's default generators: that of all threads, and that of this one."""
+    found = (generators.get(device("cpu")) for generators in (_defaults, _here.generators))
+    return list(dict.fromkeys(generator for generator in found if generator is not None))
+
+
+at_fork([_GeneratorsAtFork(_generators_lock)])

@@ -28,12 +28,15 @@ from typing import Any
 from . import backend
 from .autograd.mode import state
 from .autograd.op import Op
+from .fork import HeldLock, at_fork
 from .optim.optimizer import Optimizer
 from .text import clean, one_line
 
 FORWARD, BACKWARD, STEP = "forward", "backward", "step"
 TOP = 25  # rows of a table
 LONGEST = 80  # characters of a name in it
+_lock = threading.RLock()  # of the entries of all Times
+at_fork([HeldLock(_lock)])
 
 
 class Entry:
@@ -58,7 +61,6 @@ class Times:
     def __init__(self) -> None:
         self.entries: dict[tuple[str, str, str], Entry] = {}
         self.total = 0.0
-        self._lock = threading.Lock()
         self._running = _Running()
 
     def measure(self, scope: str, name: str, direction: str, call: Callable[[], Any]) -> Any:
@@ -75,7 +77,7 @@ class Times:
             seconds = time.perf_counter() - start
             own = seconds - running.inside
             running.inside, running.place = around + seconds, place
-            with self._lock:
+            with _lock:
                 entry = self.entries.setdefault((scope, name, direction), Entry())
                 entry.calls += 1
                 entry.seconds += own

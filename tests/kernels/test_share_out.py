@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 import numpy as np
@@ -106,23 +105,3 @@ def test_threads_of_the_program_share_any_pool(pool: str) -> None:
     if "No threading layer could be loaded" in done.stderr:
         pytest.skip(f"Numba has no {pool} here")
     assert done.stdout.split() == [pool, "200", "True"], done.stderr
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
-@pytest.mark.parametrize("pool", ["workqueue", "omp"])
-def test_a_child_process_works_alone(pool: str) -> None:
-    code = """
-import os, tinytensor as tt
-x = tt.linspace(-3, 3, 1 << 16)
-expected = tt.gelu(x)
-child = os.fork()
-if child == 0:
-    tt.set_num_threads(4)
-    right = tt.equal(tt.gelu(x), expected) and tt.get_num_threads() == 1
-    os._exit(0 if right else 1)
-print(os.waitpid(child, 0)[1], tt.equal(tt.gelu(x), expected))
-"""
-    done = python(code, NUMBA_THREADING_LAYER=pool)
-    if "No threading layer could be loaded" in done.stderr:
-        pytest.skip(f"Numba has no {pool} here")
-    assert done.stdout.split() == ["0", "True"], done.stderr

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import tinytensor as tt
 from tinytensor import ops
 
 from ..tensor import Tensor
-from .distribution import Distribution, broadcast, clamp_probs, one_of
+from .distribution import Distribution, broadcast, clamp_probs, lazy_property, one_of
 
 
 class Bernoulli(Distribution):
@@ -24,11 +23,11 @@ class Bernoulli(Distribution):
         else:
             self.logits = given
 
-    @cached_property
+    @lazy_property
     def probs(self) -> Tensor:
         return tt.sigmoid(self.logits)
 
-    @cached_property
+    @lazy_property
     def logits(self) -> Tensor:
         probs = clamp_probs(self.probs)
         return probs.log() - (-probs).log1p()

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import tinytensor as tt
 
 from ..tensor import Tensor
-from .distribution import Distribution, clamp_probs, one_of
+from .distribution import Distribution, clamp_probs, lazy_property, one_of
 
 
 class Categorical(Distribution):
@@ -31,11 +30,11 @@ class Categorical(Distribution):
             self._require(logits == logits, "logits that are numbers", logits)
             self.logits = logits - logits.logsumexp(dim=-1, keepdim=True)
 
-    @cached_property
+    @lazy_property
     def probs(self) -> Tensor:
         return tt.softmax(self.logits, dim=-1)
 
-    @cached_property
+    @lazy_property
     def logits(self) -> Tensor:
         return clamp_probs(self.probs).log()
 

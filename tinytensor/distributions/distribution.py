@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import tinytensor as tt
@@ -77,6 +78,24 @@ class Distribution:
         values = [(name, getattr(self, name)) for name in names]
         texts = [f"{n}: {v if v.numel() == 1 else v.size()}" for n, v in values]
         return f"{type(self).__name__}({', '.join(texts)})"
+
+
+class lazy_property:
+    """A property that is computed on first use, and then kept in the instance.
+
+    `functools.cached_property` holds a lock meanwhile, up to Python 3.11. A child that is forked
+    then would wait for it for ever.
+    """
+
+    def __init__(self, compute: Callable[[Any], Tensor]):
+        self.compute = compute
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self
+        value = self.compute(instance)
+        vars(instance)[self.compute.__name__] = value
+        return value
 
 
 def broadcast(*parameters: Any) -> list[Tensor]:

@@ -9,8 +9,10 @@ g)`, which take and return what the op's own methods do. Nothing else knows abou
     compile.py      Numba's settings, and the line that tells of a compilation
     cache.py        compiled kernels on disk; fingerprint.py: what they depend on
     share_out.py    a kernel's work, in parts, for the threads of the pool
-    pool.py         one thread pool: how many threads, and BLAS held to one inside them
-    find_blas.py    the BLAS that NumPy has loaded
+    numba_pool.py   these threads: Numba's, and those of a forked child
+    pool.py         one thread pool: BLAS held to one thread inside of kernels; forks wait for them
+    loading.py      the lock around loading kernels
+    find_blas.py    the BLAS that NumPy has loaded; blas_at_fork.py: in a forked child
     blas.py         matrix products inside a kernel, by that BLAS
     product.py      and our own, for matrices that take part in many; tile.py: its inner loop
     memory.py       memory of results, used again
@@ -20,12 +22,14 @@ g)`, which take and return what the op's own methods do. Nothing else knows abou
     TINYTENSOR_KERNELS=numpy, or tinytensor.set_kernels("numpy")    turns them off
 """
 
+from . import blas_at_fork
 from .memory import release_memory
 from .route import accelerated, get_kernels, set_kernels
 from .threads import get_num_threads, set_num_threads
 
 __all__ = [
     "accelerated",
+    "blas_at_fork",
     "get_kernels",
     "get_num_threads",
     "release_memory",

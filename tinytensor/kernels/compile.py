@@ -16,6 +16,7 @@ from numba.core.ccallback import CFunc
 from numba.core.registry import CPUDispatcher
 
 from .cache import KernelCache, say
+from .numba_pool import NumbaPool
 from .share_out import share_out
 from .threads import get_num_threads
 
@@ -111,7 +112,7 @@ def parallel_for(*types: Any) -> Callable:
         @functools.cache
         def kernel() -> Any:
             compiled = _compile(_for_all_parts(function))
-            compiled.compile((numba.intp, numba.intp, *types))
+            compiled.compile((numba.intp, numba.intp, numba.intp, *types))
             compiled.disable_compile()
             return compiled
 
@@ -125,19 +126,20 @@ def _run_by(kernel: Callable, function: Callable) -> Callable:
 
     @functools.wraps(function)
     def run(count: int, *args: Any) -> None:
-        kernel()(count, get_num_threads(), *args)
+        kernel()(count, get_num_threads(), NumbaPool.address, *args)
 
     return run
 
 
 def _for_all_parts(function: Callable) -> Callable:
-    """(count, parts, …) → `function`(start, stop, …) for each part.
+    """(count, parts, pool, …) → `function`(start, stop, …) for each part.
 
     Its arguments are spelled out, as calls of a compiled function with `*args` take longer.
     """
     name, (_, _, *rest) = function.__name__, inspect.signature(function).parameters
     names = ", ".join(rest)
-    source = f"def {name}(_count, _parts, {names}): share_out(body, _count, _parts, ({names},))"
+    start = f"def {name}(_count, _parts, _pool, {names}):"
+    source = f"{start} share_out(body, _count, _parts, _pool, ({names},))"
     scope = {"__name__": function.__module__, "body": part(function), "share_out": share_out}
     exec(builtins.compile(source, function.__code__.co_filename, "exec"), scope)
     kernel = scope[name]

@@ -41,8 +41,10 @@ def find_blas() -> Blas | None:
 
 def _libraries() -> Iterator[tuple[Any, Callable[[], int], Callable[[int], Any]]]:
     """(library, get its number of threads, set it) of each that may be a BLAS, NumPy's first."""
-    import threadpoolctl
-
+    try:
+        import threadpoolctl
+    except ImportError:
+        return
     found = threadpoolctl.ThreadpoolController().select(user_api="blas").lib_controllers
     for controller in sorted(found, key=lambda c: "numpy" not in c.filepath):
         library = controller.dynlib

@@ -14,9 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from ..fork import HeldLock, at_fork
+
 FLOAT32 = np.dtype(np.float32)
 SMALL = 1 << 15  # bytes up to which the allocator of C has no need for fresh pages
 MOST_KEPT = 1 << 30  # bytes that may lie on the shelf
+# Python's default is shared memory, which a forked child and its parent would both write to.
+# (Windows has neither flags nor fork.)
+PRIVATE: dict[str, int] = {"flags": mmap.MAP_PRIVATE} if hasattr(mmap, "MAP_PRIVATE") else {}
 
 
 class _Shelf:
@@ -32,7 +37,7 @@ class _Shelf:
         with self.lock:
             blocks = self.blocks.get(size)
             if not blocks:
-                return mmap.mmap(-1, size)
+                return mmap.mmap(-1, size, **PRIVATE)
             self.idle -= size
             return blocks.pop()
 
@@ -47,7 +52,16 @@ class _Shelf:
             self.blocks, self.idle = {}, 0
 
 
+class _ShelfAtFork(HeldLock):
+    """A child starts with an empty shelf: writing to pages that it shares would copy them."""
+
+    def renew(self, held: bool) -> None:
+        super().renew(held)
+        _shelf.clear()
+
+
 _shelf = _Shelf()
+at_fork([_ShelfAtFork(_shelf.lock)])
 
 
 class _Loan(np.ndarray):

@@ -8,60 +8,90 @@ back after it, so that the rest of the process sees no change.
 from __future__ import annotations
 
 import functools
-import os
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-import numba
+import llvmlite.binding.ffi
+from numba.core.compiler_lock import global_compiler_lock
 
+from ..fork import PATIENCE, HeldLock
 from .find_blas import find_blas
-from .threads import limit_threads
-
-limit_threads(numba.get_num_threads())  # which also starts them
+from .loading import guards
+from .numba_pool import NumbaPool, use_work_queue
 
 
 class _Pool:
-    """Counts the kernels that run, in all threads: the first holds BLAS, the last frees it."""
+    """Counts the kernels that run, in all threads: the first holds BLAS, the last frees it.
+
+    A fork waits for them. Inside a kernel a thread may hold locks of BLAS, of the pool or of the
+    compiler, and a child that is born meanwhile could not use these any more.
+    """
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.running = 0
+        self.lock = threading.RLock()
+        self.changed = threading.Condition(self.lock)
+        self.inside: dict[int, int] = {}  # thread → how many kernels, one in another, it is in
+        self.forking = 0  # threads about to fork: kernels that have not begun wait for them
         blas = find_blas()
         assert blas is not None  # or no kernel would run
         self.get, self.set = blas.get_threads, blas.set_threads
         self.before = 1
-        # Of the pools that Numba may have found, one does not let two threads use it at once.
-        alone = numba.threading_layer() == "workqueue"
-        self.turn: AbstractContextManager = threading.RLock() if alone else nullcontext()
 
     def enter(self) -> None:
+        thread = threading.get_ident()
         with self.lock:
-            self.running += 1
-            if self.running == 1:
+            while self.forking and thread not in self.inside:
+                self.changed.wait()
+            if not self.inside:
                 self.before = self.get()
                 self.set(1)
+            self.inside[thread] = self.inside.get(thread, 0) + 1
 
     def leave(self) -> None:
+        thread = threading.get_ident()
         with self.lock:
-            self.running -= 1
-            if self.running == 0:
+            self.inside[thread] -= 1
+            if not self.inside[thread]:
+                del self.inside[thread]
+            if not self.inside:
                 self.set(self.before)
+            if self.forking:
+                self.changed.notify_all()
+
+    def hold(self) -> bool:
+        """Wait for the kernels of other threads; the next ones wait for the fork."""
+        thread = threading.get_ident()
+        self.lock.acquire()
+        self.forking += 1
+        self.changed.wait_for(lambda: not self.inside.keys() - {thread}, PATIENCE)
+        return True
+
+    def release(self) -> None:
+        self.forking -= 1
+        self.changed.notify_all()
+        self.lock.release()
+
+    def renew(self, held: bool) -> None:
+        """There is one thread now. It starts others, in a pool for children, with a kernel."""
+        self.changed = threading.Condition(self.lock)  # nobody waits
+        self.forking = 0
+        this = threading.get_ident()
+        self.inside = {thread: n for thread, n in self.inside.items() if thread == this}
+        use_work_queue()
+        if self.inside:  # the fork was made inside a kernel, say by a signal handler
+            with NumbaPool.turn:
+                pass
+        self.lock.release()
 
 
 _pool = _Pool()
-
-
-def _after_fork() -> None:
-    """A child process has none of the pool's threads, and may not start others: it works alone."""
-    global _pool
-    _pool = _Pool()
-    limit_threads(1)
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+# In this order: a thread in a kernel may be compiling, and a compiling thread calls LLVM.
+guards += [
+    _pool,
+    HeldLock(global_compiler_lock._lock),
+    HeldLock(llvmlite.binding.ffi.lib._lock._lock),
+]
 
 
 def within_pool(function: Callable) -> Callable:
@@ -69,12 +99,11 @@ def within_pool(function: Callable) -> Callable:
 
     @functools.wraps(function)
     def run(*args: Any) -> Any:
-        pool = _pool
-        with pool.turn:
-            pool.enter()
+        with NumbaPool.turn:
+            _pool.enter()
             try:
                 return function(*args)
             finally:
-                pool.leave()
+                _pool.leave()
 
     return run

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..backend import _modules
+from .loading import hold_before_logging, loading
 
 ndarray = np.ndarray
 FLOAT32 = np.dtype(np.float32)
@@ -155,10 +156,12 @@ def _routed(own: Callable, module: str, name: str, threshold: int) -> Callable:
 @functools.cache
 def load(module: str, name: str) -> Callable:
     """A function of a kernel's module, run within the thread pool; imports Numba the first time."""
-    from .pool import within_pool
+    hold_before_logging()
+    with loading:
+        from .pool import within_pool
 
-    found = importlib.import_module(f"tinytensor.kernels.{module}")
-    function = getattr(found, name, None)
+        found = importlib.import_module(f"tinytensor.kernels.{module}")
+        function = getattr(found, name, None)
     return _not_there if function is None else within_pool(function)
 
 

@@ -3,18 +3,16 @@
 Numba's own `parallel=True` compiles what is inside a `prange` loop a second time, and with much
 around it: all kernels of a training step took more than twice as long to compile. Here a kernel is
 a function of (start, stop, …), compiled once. Numba's pool of threads calls it for as many parts.
+The pool is an argument of the kernel, as a forked child has another one than its parent.
 """
 
 from __future__ import annotations
 
-import numba
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.core.compiler import Flags
 from numba.extending import intrinsic
-
-numba.get_num_threads()  # starts the pool: compiled code finds it as "numba_parallel_for"
 
 _WORD, _BYTES = ir.IntType(64), ir.IntType(8).as_pointer()
 _NO, _YES = ir.IntType(1)(0), ir.IntType(1)(1)
@@ -30,8 +28,10 @@ COUNT, PARTS, ARGUMENTS, FAILED = range(4)  # of the data that all parts see
 
 
 @intrinsic
-def share_out(typing, body, count, parts, arguments):
+def share_out(typing, body, count, parts, pool, arguments):
     """body(start, stop, *arguments) for each of so many nearly equal parts of 0 … count.
+
+    pool: the address of the function that runs them in threads (`numba_pool.py`).
 
     start and stop are unsigned: an index that may be negative would have to be looked at, element
     by element, and loops over it would not vectorise.
@@ -42,7 +42,7 @@ def share_out(typing, body, count, parts, arguments):
         compiled = context.compile_subroutine(
             builder, body.dispatcher.py_func, signature, flags=_flags(body.dispatcher)
         )
-        _, count, parts, packed = values
+        _, count, parts, pool, packed = values
         data = _pack(builder, count, parts, packed)
         task = _task(context, builder.module, compiled, data.type)
         first, sizes, steps = (
@@ -50,16 +50,16 @@ def share_out(typing, body, count, parts, arguments):
         )
         with builder.if_else(builder.icmp_signed(">", parts, _WORD(1))) as (several, one):
             with several:
-                pool = cgutils.get_or_insert_function(builder.module, _POOL, "numba_parallel_for")
+                run = builder.inttoptr(pool, _POOL.as_pointer())
                 pointers = (builder.bitcast(p, _BYTES) for p in (task, first, sizes, steps, data))
-                builder.call(pool, [*pointers, _WORD(0), _WORD(1), parts])
+                builder.call(run, [*pointers, _WORD(0), _WORD(1), parts])
             with one:
                 builder.call(task, [first, sizes, steps, builder.bitcast(data, _BYTES)])
         with builder.if_then(_load(builder, data, FAILED), likely=False):
             context.call_conv.return_user_exc(builder, MemoryError, ("a kernel ran out of memory",))
         return context.get_dummy_value()
 
-    return types.none(body, types.intp, types.intp, arguments), generate
+    return types.none(body, types.intp, types.intp, types.intp, arguments), generate
 
 
 def _flags(dispatcher):

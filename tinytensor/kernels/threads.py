@@ -16,7 +16,8 @@ def set_num_threads(number: int) -> None:
     """Let kernels use this many threads, at most as many as there are cores.
 
     It does not change what other libraries do, nor NumPy's own matrix products, which run below the
-    size of kernels and without them. In a child process made by `os.fork` kernels use one thread.
+    size of kernels and without them. A child process made by `os.fork` starts with the number of
+    its parent.
     """
     if not isinstance(number, int) or number < 1:
         raise ValueError(f"set_num_threads: got {number!r}, expected a number from 1 on")

@@ -9,6 +9,7 @@ finalizer ends them.
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
 import time
@@ -78,6 +79,7 @@ class WorkerPool:
         ahead: int,
         timeout: float,
     ):
+        self.process = os.getpid()
         self.tasks = tasks
         self.ahead = ahead
         self.timeout = timeout or None
@@ -98,6 +100,11 @@ class WorkerPool:
 
     def take(self) -> Any:
         """The next batch; StopIteration after the last."""
+        if os.getpid() != self.process:
+            raise RuntimeError(
+                f"DataLoader: this pass began in process {self.process}, before a fork, and its "
+                "workers are threads of that process; start a new pass with iter(loader)"
+            )
         while True:
             self._send()
             if self.taken == self.sent:
