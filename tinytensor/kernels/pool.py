@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable
+from threading import get_ident
 from typing import Any
 
 import llvmlite.binding.ffi
@@ -31,7 +32,7 @@ class _Pool:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.changed = threading.Condition(self.lock)
-        self.inside: dict[int, int] = {}  # thread → how many kernels, one in another, it is in
+        self.inside: list[int] = []  # the threads of the kernels that run
         self.forking = 0  # threads about to fork: kernels that have not begun wait for them
         blas = find_blas()
         assert blas is not None  # or no kernel would run
@@ -39,21 +40,18 @@ class _Pool:
         self.before = 1
 
     def enter(self) -> None:
-        thread = threading.get_ident()
+        thread = get_ident()
         with self.lock:
             while self.forking and thread not in self.inside:
                 self.changed.wait()
             if not self.inside:
                 self.before = self.get()
                 self.set(1)
-            self.inside[thread] = self.inside.get(thread, 0) + 1
+            self.inside.append(thread)
 
     def leave(self) -> None:
-        thread = threading.get_ident()
         with self.lock:
-            self.inside[thread] -= 1
-            if not self.inside[thread]:
-                del self.inside[thread]
+            self.inside.remove(get_ident())
             if not self.inside:
                 self.set(self.before)
             if self.forking:
@@ -61,10 +59,10 @@ class _Pool:
 
     def hold(self) -> bool:
         """Wait for the kernels of other threads; the next ones wait for the fork."""
-        thread = threading.get_ident()
+        thread = get_ident()
         self.lock.acquire()
         self.forking += 1
-        self.changed.wait_for(lambda: not self.inside.keys() - {thread}, PATIENCE)
+        self.changed.wait_for(lambda: {*self.inside} <= {thread}, PATIENCE)
         return True
 
     def release(self) -> None:
@@ -76,8 +74,8 @@ class _Pool:
         """There is one thread now. It starts others, in a pool for children, with a kernel."""
         self.changed = threading.Condition(self.lock)  # nobody waits
         self.forking = 0
-        this = threading.get_ident()
-        self.inside = {thread: n for thread, n in self.inside.items() if thread == this}
+        this = get_ident()
+        self.inside = [thread for thread in self.inside if thread == this]
         use_work_queue()
         if self.inside:  # the fork was made inside a kernel, say by a signal handler
             with NumbaPool.turn:
