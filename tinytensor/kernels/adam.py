@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compile import parallel, part
+from .compile import ordered_part, parallel
 from .many import addresses, lasting_addresses, overlap, piece, sizes
 from .vector_math import f32
+
+HALF = f32(0.5)
 
 
 @parallel
@@ -21,18 +23,22 @@ def adam(start, stop, p, g, m, v, size, rate, correction, settings):
         offset += size[k]
 
 
-@part
+@ordered_part
 def step(p, g, m, v, rate, correction, settings):
     """m ← β₁·m + (1 − β₁)·g,  v ← β₂·v + (1 − β₂)·g²,  p ← p·shrink − rate·m / (√v/correction + ε)
 
     decay: of plain Adam, where weight decay is part of the gradient, sign·g + decay·p.
+    The order of operations is that of optim/steps.py.
     """
     beta1, rest1, beta2, rest2, eps, shrink, decay, sign = settings
     for i in range(p.size):
-        gradient = sign * g[i] + decay * p[i]
-        m[i] = beta1 * m[i] + rest1 * gradient
-        v[i] = beta2 * v[i] + rest2 * gradient * gradient
-        p[i] = p[i] * shrink - rate * m[i] / (np.sqrt(v[i]) / correction + eps)
+        gradient = sign * g[i]
+        if decay != 0:  # an infinite p must not make NaN where there is no decay
+            gradient += decay * p[i]
+        change = gradient - m[i]
+        m[i] = m[i] + rest1 * change if rest1 < HALF else gradient - beta1 * change
+        v[i] = beta2 * v[i] + (rest2 * gradient) * gradient
+        p[i] = p[i] * shrink - (rate * m[i]) / (np.sqrt(v[i]) / correction + eps)
 
 
 def adam_update(

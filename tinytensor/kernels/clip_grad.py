@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -56,10 +55,11 @@ def scale(start, stop, x, size, factor):
 
 
 def total_norm(arrays: list) -> Any:
-    """√ Σ x² over all elements of contiguous float32 arrays"""
+    """√ Σ x² over all elements of contiguous float32 arrays; inf where Σ x² is, as a float32"""
     total, size = np.empty(get_num_threads(), dtype=np.float64), sizes(arrays)
     square_sums(total.size, addresses(arrays), size, size.sum(), total)
-    return np.float32(math.sqrt(total.sum()))
+    with np.errstate(over="ignore"):
+        return np.sqrt(total.sum().astype(np.float32))
 
 
 def scale_all(arrays: list, factor: float) -> None:

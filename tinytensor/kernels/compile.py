@@ -30,6 +30,7 @@ _OPTIONS: dict[str, Any] = {
     "error_model": "numpy",
     "no_cfunc_wrapper": True,  # C does not call it
 }
+_INLINED = {"nopython": True, "forceinline": True, "no_cpython_wrapper": True}
 
 
 _kernels: set[Callable] = set()  # what is called from Python, and so is kept on disk
@@ -86,8 +87,12 @@ def part(function: Callable) -> Any:
     It is always inlined: as a function of its own it may come out with another rounding, and which
     of the two a kernel calls would depend on whether it was loaded from disk.
     """
-    inlined = {"nopython": True, "forceinline": True, "no_cpython_wrapper": True}
-    return _Part(function, targetoptions={**_OPTIONS, **inlined})
+    return _Part(function, targetoptions={**_OPTIONS, **_INLINED})
+
+
+def ordered_part(function: Callable) -> Any:
+    """As `part`, without reordering: products and sums overflow and underflow where written."""
+    return _Part(function, targetoptions={**_OPTIONS, **_INLINED, "fastmath": {"contract"}})
 
 
 def serial(function: Callable) -> Any:

@@ -326,17 +326,26 @@ def lerp(input: Tensor, end: Tensor, weight: Operand) -> Tensor:
 
 
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
-    """input + value·tensor1·tensor2"""
-    return add(input, mul(tensor1, tensor2), alpha=value)
+    """input + (value·tensor1)·tensor2"""
+    dtype = common_dtype("addcmul", tensor1, tensor2)
+    if dtype.kind != "f":
+        return add(input, mul(tensor1, tensor2), alpha=value)
+    return add(input, mul(_times(value, tensor1, dtype), tensor2))
 
 
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
-    """input + value·tensor1/tensor2"""
-    if common_dtype("addcdiv", tensor1, tensor2).kind != "f":
+    """input + (value·tensor1)/tensor2"""
+    dtype = common_dtype("addcdiv", tensor1, tensor2)
+    if dtype.kind != "f":
         raise RuntimeError(
             "addcdiv: got integer tensor1 and tensor2, expected floating point; convert one first"
         )
-    return add(input, div(tensor1, tensor2), alpha=value)
+    return add(input, div(_times(value, tensor1, dtype), tensor2))
+
+
+def _times(value: float, tensor: Tensor, dtype: np.dtype) -> Tensor:
+    """value·tensor: the factor comes first, which decides what overflows, as in PyTorch."""
+    return tensor if value == 1 else mul(cast(tensor, dtype), value)
 
 
 subtract, multiply, divide, true_divide = sub, mul, div, div

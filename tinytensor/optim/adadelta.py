@@ -8,6 +8,7 @@ from typing import Any
 from ..backend import xp
 from .checks import require_non_negative
 from .optimizer import Optimizer
+from .steps import add_product_
 
 
 class Adadelta(Optimizer):
@@ -51,8 +52,8 @@ class Adadelta(Optimizer):
             gradient = gradient + parameter * group["weight_decay"]
         square, moved = state["square_avg"], state["acc_delta"]
         square *= rho
-        square += gradient * gradient * (1 - rho)
+        add_product_(square, gradient, gradient, 1 - rho)
         change = library.sqrt(moved + eps) / library.sqrt(square + eps) * gradient
         moved *= rho
-        moved += change * change * (1 - rho)
+        add_product_(moved, change, change, 1 - rho)
         parameter -= change * float(group["lr"])

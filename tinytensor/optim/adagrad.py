@@ -8,6 +8,7 @@ from typing import Any
 from ..backend import xp
 from .checks import require_non_negative
 from .optimizer import Optimizer
+from .steps import add_ratio_
 
 
 class Adagrad(Optimizer):
@@ -50,4 +51,4 @@ class Adagrad(Optimizer):
             gradient = gradient + parameter * group["weight_decay"]
         total = state["sum"]
         total += gradient * gradient
-        parameter -= gradient / (library.sqrt(total) + group["eps"]) * lr
+        add_ratio_(parameter, gradient, library.sqrt(total) + group["eps"], -lr)

@@ -11,6 +11,7 @@ from ..kernels.route import load, load_for_gpu, on_gpu
 from ..kernels.sweep import can_sweep, worth_sweeping
 from .checks import require_betas, require_non_negative
 from .optimizer import Optimizer
+from .steps import add_product_, add_ratio_, lerp_
 
 
 class Adam(Optimizer):
@@ -110,22 +111,15 @@ class Adam(Optimizer):
                 parameter *= 1 - lr * decay
             else:
                 gradient = gradient + parameter * decay
-        mean *= beta1
-        mean += gradient * (1 - beta1)
+        lerp_(mean, gradient, 1 - beta1)
         square *= beta2
-        scratch = gradient * gradient
-        if not parameter.ndim:
-            scratch = library.asarray(scratch)  # NumPy made a scalar of it, which has no memory
-        scratch *= 1 - beta2
-        square += scratch
+        add_product_(square, gradient, gradient, 1 - beta2)
         if group["amsgrad"]:
             square = library.maximum(state["max_exp_avg_sq"], square, out=state["max_exp_avg_sq"])
-        scratch = library.sqrt(square, out=scratch)
-        scratch /= correction2
-        scratch += group["eps"]
-        scratch = library.divide(mean, scratch, out=scratch)
-        scratch *= lr / correction1
-        parameter -= scratch
+        size = library.sqrt(square)
+        size /= correction2
+        size += group["eps"]
+        add_ratio_(parameter, mean, size, -lr / correction1)
 
 
 class AdamW(Adam):

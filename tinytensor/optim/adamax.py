@@ -8,6 +8,7 @@ from typing import Any
 from ..backend import xp
 from .checks import require_betas, require_non_negative
 from .optimizer import Optimizer
+from .steps import add_ratio_, lerp_
 
 
 class Adamax(Optimizer):
@@ -49,6 +50,7 @@ class Adamax(Optimizer):
         if group["weight_decay"]:
             gradient = gradient + parameter * group["weight_decay"]
         mean, largest = state["exp_avg"], state["exp_inf"]
-        mean += (gradient - mean) * (1 - beta1)
+        lerp_(mean, gradient, 1 - beta1)
         library.maximum(largest * beta2, library.abs(gradient) + group["eps"], out=largest)
-        parameter -= mean / largest * (float(group["lr"]) / (1 - beta1 ** state["step"]))
+        rate = float(group["lr"]) / (1 - beta1 ** state["step"])
+        add_ratio_(parameter, mean, largest, -rate)

@@ -50,7 +50,10 @@ class ASGD(Optimizer):
         parameter *= 1 - lambd * state["eta"]
         parameter -= gradient * state["eta"]
         average = state["ax"]
-        average += (parameter - average) * state["mu"]
+        if state["mu"] == 1:
+            average[...] = parameter
+        else:
+            average += (parameter - average) * state["mu"]
         step = state["step"]
         state["eta"] = lr / (1 + lambd * lr * step) ** group["alpha"]
         state["mu"] = 1 / max(1, step - group["t0"])

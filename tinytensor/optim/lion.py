@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..backend import xp
+from ..ops.arithmetic import sign
 from .checks import require_betas, require_non_negative
 from .optimizer import Optimizer
 
@@ -36,15 +37,14 @@ class Lion(Optimizer):
         super().__init__(params, settings)
 
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
-        library = xp(parameter)
         beta1, beta2 = group["betas"]
         lr = float(group["lr"])
         if not state:
-            state["exp_avg"] = library.zeros_like(parameter)
+            state["exp_avg"] = xp(parameter).zeros_like(parameter)
         if group["maximize"]:
             gradient = -gradient
         mean = state["exp_avg"]
-        direction = library.sign(mean * beta1 + gradient * (1 - beta1))
+        direction = sign(mean * beta1 + gradient * (1 - beta1))
         parameter *= 1 - lr * group["weight_decay"]
         parameter -= direction * lr
         mean *= beta2

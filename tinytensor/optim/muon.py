@@ -9,6 +9,7 @@ from typing import Any
 from ..backend import Array, xp
 from ..errors import ShapeError
 from .optimizer import Optimizer
+from .steps import lerp_
 
 
 class Muon(Optimizer):
@@ -60,8 +61,11 @@ class Muon(Optimizer):
         if not state:
             state["momentum_buffer"] = xp(parameter).zeros_like(parameter)
         mean = state["momentum_buffer"]
-        mean += (gradient - mean) * (1 - momentum)
-        direction = gradient + (mean - gradient) * momentum if group["nesterov"] else mean
+        lerp_(mean, gradient, 1 - momentum)
+        direction = mean
+        if group["nesterov"]:
+            direction = gradient.copy()
+            lerp_(direction, mean, momentum)
         direction = orthogonalized(
             direction, group["ns_coefficients"], group["ns_steps"], group["eps"]
         )

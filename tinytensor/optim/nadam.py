@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import Any
 
 from ..backend import xp
 from .checks import require_betas, require_non_negative
 from .optimizer import Optimizer
+from .steps import add_product_, add_ratio_, lerp_
 
 
 class NAdam(Optimizer):
@@ -68,12 +68,12 @@ class NAdam(Optimizer):
         )
         state["mu_product"] *= now
         product = state["mu_product"]
-        mean += (gradient - mean) * (1 - beta1)
+        lerp_(mean, gradient, 1 - beta1)
         square *= beta2
-        square += gradient * gradient * (1 - beta2)
-        size = library.sqrt(square) / math.sqrt(1 - beta2**step) + group["eps"]
-        parameter -= gradient / size * (lr * (1 - now) / (1 - product))
-        parameter -= mean / size * (lr * after / (1 - product * after))
+        add_product_(square, gradient, gradient, 1 - beta2)
+        size = library.sqrt(square / (1 - beta2**step)) + group["eps"]
+        add_ratio_(parameter, gradient, size, -lr * (1 - now) / (1 - product))
+        add_ratio_(parameter, mean, size, -lr * after / (1 - product * after))
 
     def _loaded(self, key: str, value: Any, p: Any) -> Any:
         """A value of a state dict; PyTorch keeps mu_product, a number, in a tensor."""

@@ -9,6 +9,7 @@ from typing import Any
 from ..backend import xp
 from .checks import require_betas, require_non_negative
 from .optimizer import Optimizer
+from .steps import add_product_, lerp_
 
 
 class RAdam(Optimizer):
@@ -57,15 +58,15 @@ class RAdam(Optimizer):
         elif decay:
             gradient = gradient + parameter * decay
         step, mean, square = state["step"], state["exp_avg"], state["exp_avg_sq"]
-        mean += (gradient - mean) * (1 - beta1)
+        lerp_(mean, gradient, 1 - beta1)
         square *= beta2
-        square += gradient * gradient * (1 - beta2)
+        add_product_(square, gradient, gradient, 1 - beta2)
         correction1, correction2 = 1 - beta1**step, 1 - beta2**step
         rho_inf = 2 / (1 - beta2) - 1
         rho = rho_inf - 2 * step * beta2**step / correction2
         if rho <= 5:
-            parameter -= mean * (lr / correction1)
+            parameter -= mean / correction1 * lr
             return
         trust = (rho - 4) * (rho - 2) * rho_inf / ((rho_inf - 4) * (rho_inf - 2) * rho)
-        rate = lr / correction1 * math.sqrt(trust * correction2)
-        parameter -= mean / (library.sqrt(square) + group["eps"]) * rate
+        rates = 1 / (library.sqrt(square) + group["eps"]) * math.sqrt(correction2)
+        parameter -= mean / correction1 * lr * rates * math.sqrt(trust)

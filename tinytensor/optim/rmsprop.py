@@ -8,6 +8,7 @@ from typing import Any
 from ..backend import xp
 from .checks import require_non_negative
 from .optimizer import Optimizer
+from .steps import add_product_, add_ratio_, lerp_
 
 
 class RMSprop(Optimizer):
@@ -56,15 +57,16 @@ class RMSprop(Optimizer):
             gradient = gradient + parameter * group["weight_decay"]
         square = state["square_avg"]
         square *= alpha
-        square += gradient * gradient * (1 - alpha)
+        add_product_(square, gradient, gradient, 1 - alpha)
         if group["centered"]:
             mean = state["grad_avg"]
-            mean += (gradient - mean) * (1 - alpha)
+            lerp_(mean, gradient, 1 - alpha)
             square = square - mean * mean
-        change = gradient / (library.sqrt(square) + group["eps"])
+        size = library.sqrt(square) + group["eps"]
         if momentum:
             velocity = state["momentum_buffer"]
             velocity *= momentum
-            velocity += change
-            change = velocity
-        parameter -= change * lr
+            velocity += gradient / size
+            parameter -= velocity * lr
+        else:
+            add_ratio_(parameter, gradient, size, -lr)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..backend import xp
+from ..ops.arithmetic import sign
 from .checks import require_non_negative
 from .optimizer import Optimizer
 
@@ -51,5 +52,5 @@ class Rprop(Optimizer):
         size *= library.where(agreement > 0, grow, library.where(agreement < 0, shrink, 1.0))
         library.clip(size, *group["step_sizes"], out=size)
         gradient = library.where(agreement < 0, library.zeros_like(gradient), gradient)
-        parameter -= library.sign(gradient) * size
+        parameter -= sign(gradient) * size
         state["prev"][...] = gradient

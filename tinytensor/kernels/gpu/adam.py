@@ -8,10 +8,12 @@ from . import elementwise
 
 adam = elementwise(
     "adam",
-    "T g, T rate, T beta1, T beta2, T root, T eps, T shrink, T decay", "T p, T m, T v",
-    "T gradient = g + decay * p; "
-    "m = beta1 * m + (T(1) - beta1) * gradient; "
-    "v = beta2 * v + (T(1) - beta2) * gradient * gradient; "
+    "T g, T rate, T beta1, T rest1, T beta2, T rest2, T root, T eps, T shrink, T decay",
+    "T p, T m, T v",
+    "T gradient = decay != T(0) ? g + decay * p : g; "
+    "T change = gradient - m; "
+    "m = rest1 < T(0.5) ? m + rest1 * change : gradient - beta1 * change; "
+    "v = beta2 * v + rest2 * gradient * gradient; "
     "p = p * shrink - rate * m / (sqrt(v) / root + eps)",
 )  # fmt: skip
 
@@ -21,4 +23,5 @@ def adam_update(p: Any, g: Any, m: Any, v: Any, group: dict, rate: float, root: 
     lr, (beta1, beta2) = float(group["lr"]), group["betas"]
     decay, decoupled = group["weight_decay"], group["decoupled_weight_decay"]
     shrink, added = (1 - lr * decay, 0.0) if decoupled else (1.0, decay)
-    adam(g, rate, beta1, beta2, root, group["eps"], shrink, added, p, m, v)
+    rest1, rest2 = 1 - beta1, 1 - beta2
+    adam(g, rate, beta1, rest1, beta2, rest2, root, group["eps"], shrink, added, p, m, v)
