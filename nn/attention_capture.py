@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tinytensor.autograd.mode import state
+from tinytensor.autograd.nesting import per_thread
 from tinytensor.tensor import Tensor
 
 
@@ -43,6 +44,7 @@ class _Capture(threading.local):
 
 
 _capture = _Capture()
+per_thread.append(_capture)
 
 
 @contextmanager

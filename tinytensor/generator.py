@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .autograd.nesting import per_thread
 from .autograd.variable import Variable, wrap
 from .backend import Array, device, device_of, module_for
 from .fork import PATIENCE, HeldLock, at_fork
@@ -163,6 +164,7 @@ class _Here(threading.local):
 
 
 _here = _Here()
+per_thread.append(_here)
 
 
 class use_generator:

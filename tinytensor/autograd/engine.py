@@ -9,6 +9,7 @@ from typing import Any
 from ..backend import QUIET, _modules, error_state, is_array
 from ..errors import GradientError
 from .mode import state
+from .nesting import nested
 from .variable import Variable, edge_of, own_copy, refresh, wrap
 from .walk import Contribution, Step, accumulate, collect, walk
 
@@ -58,6 +59,12 @@ def run(
 ) -> None:
     """A whole walk. Rules run on raw arrays, unless create_graph asks for tensors."""
     keep = create_graph if retain_graph is None else retain_graph
+    nested(_run_through, roots, wanted, keep, create_graph, since)
+
+
+def _run_through(
+    roots: dict, wanted: dict | None, keep: bool, create_graph: bool, since: int
+) -> None:
     with _rules_running(create_graph):
         for _ in walk(roots, wanted, keep, create_graph, since=since):
             pass

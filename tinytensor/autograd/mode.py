@@ -53,6 +53,7 @@ class _ThreadState(threading.local):
 
     def __init__(self) -> None:  # runs once in each thread that looks
         self.mode = Mode()
+        self.level = 0  # how many walks and checkpoints are nested in this thread (nesting.py)
 
 
 state = _ThreadState()

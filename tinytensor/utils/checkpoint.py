@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import Any
 
 from ..autograd import anomaly
 from ..autograd.engine import run
 from ..autograd.mode import enable_grad, state
+from ..autograd.nesting import nested
 from ..autograd.op import Op, Output, next_order
 from ..autograd.variable import Variable, edge_of, refresh, writes_of
 from ..autograd.walk import collect
@@ -105,7 +107,7 @@ class Call:
         state.mode.scope = scope
         try:
             with enable_grad(), _random_states(self.random_states), self.context:
-                return self.function(*self.args, **self.kwargs)
+                return nested(partial(self.function, *self.args, **self.kwargs))
         finally:
             state.mode.scope = scope_before
 
@@ -143,12 +145,12 @@ def checkpoint(
     first, second = context_fn() if context_fn is not None else (nullcontext(), nullcontext())
     if not state.mode.grad:
         with first:
-            return function(*args, **kwargs)
+            return nested(partial(function, *args, **kwargs))
     call = Call(function, args, kwargs, preserve_rng_state)
     call.context = second
     start = next_order()
     with first:
-        outputs = function(*args, **kwargs)
+        outputs = nested(partial(function, *args, **kwargs))
 
     values, rebuild = flatten(outputs)
     made = {

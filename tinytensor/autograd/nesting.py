@@ -1,0 +1,100 @@
+"""Walks inside of walks, and checkpoints inside of checkpoints, to any depth.
+
+Python allows a thread about a thousand nested calls. A rule that starts a walk of its own nests
+about ten of them, so every few levels the calls go on in a fresh thread, while this one waits.
+PyTorch's engine does the same. What is set per thread goes along.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import ctypes
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from .mode import state
+
+LEVELS = 16  # nested calls in one thread: about 60 frames are left for the user's code in each
+
+# threading.local objects whose values a thread that continues another's work must find.
+per_thread: list[threading.local] = [state]
+
+
+def nested(function: Callable, *args: Any) -> Any:
+    """function(*args), in a fresh thread if such calls are nested LEVELS deep in this one."""
+    level = state.level
+    if level >= LEVELS:
+        return _Continuation(function, args).result()
+    state.level = level + 1
+    try:
+        return function(*args)
+    finally:
+        state.level = level
+
+
+class _Continuation:
+    """A call that runs in a thread of its own while the thread that made it waits."""
+
+    def __init__(self, function: Callable, args: tuple):
+        self.function, self.args = function, args
+        self.context = contextvars.copy_context()
+        self.settings = [dict(local.__dict__) for local in per_thread]
+        self.outer: _Continuation | None = state.__dict__.get("continuation")
+        self.inner: _Continuation | None = None
+        self.value: Any = None
+        self.error: BaseException | None = None
+        self.thread = threading.Thread(target=self._run, name="tinytensor nested walk", daemon=True)
+
+    def _run(self) -> None:
+        for local, values in zip(per_thread, self.settings):
+            local.__dict__.update(values)
+        state.level, state.continuation = 0, self
+        try:
+            self.value = self.context.run(self.function, *self.args)
+        except BaseException as error:  # raised again by `result`, where it belongs
+            self.error = error
+
+    def result(self) -> Any:
+        """What the call returns or raises."""
+        if self.outer is not None:
+            self.outer.inner = self
+        interrupt = self._run_and_wait()
+        if self.outer is not None:
+            self.outer.inner = None
+        error, self.error = interrupt or self.error, None
+        if error is None:
+            return self.value
+        try:
+            raise error
+        finally:
+            del error, interrupt, self  # its traceback leads here: a cycle otherwise
+
+    def _run_and_wait(self) -> BaseException | None:
+        """Run the thread to its end. Ctrl-C, which only the main thread sees, is passed on to it,
+        and returned."""
+        interrupt: BaseException | None = None
+        try:
+            self.thread.start()
+        except BaseException as error:
+            interrupt = error
+        while self.thread.is_alive():
+            try:
+                if interrupt is not None:
+                    self._innermost()._raise(type(interrupt))
+                self.thread.join()
+            except BaseException as error:
+                interrupt = error
+        return interrupt
+
+    def _innermost(self) -> _Continuation:
+        """The continuation that runs; those around it wait."""
+        found = self
+        while found.inner is not None:
+            found = found.inner
+        return found
+
+    def _raise(self, error: type[BaseException]) -> None:
+        """Raise an error in the thread at its next instruction."""
+        thread = ctypes.c_ulong(self.thread.ident or 0)
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(error))
