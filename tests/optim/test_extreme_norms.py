@@ -154,3 +154,9 @@ def test_order_of_factors_equals_pytorchs(name: str, value: float, dtype: type) 
     )  # fmt: skip
     info = np.finfo(dtype)
     np.testing.assert_allclose(found, expected, 4 * info.eps, 2 * float(info.smallest_subnormal))
+
+
+@pytest.mark.parametrize("name", ["addcmul", "addcdiv"])
+def test_an_integer_factor_keeps_float64(name: str) -> None:
+    x, whole, y = tt.zeros(1, dtype=tt.float64), tt.tensor([7]), tt.ones(1, dtype=tt.float64)
+    assert getattr(tt, name)(x, whole, y, value=0.3).item() == 0.3 * 7

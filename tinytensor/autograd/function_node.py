@@ -9,7 +9,7 @@ from ..errors import GradientError
 from . import anomaly
 from .inplace import finish_write
 from .mode import state
-from .op import NEVER, Op, Output
+from .op import NEVER, Op, Output, bits_of
 from .variable import (
     Variable,
     as_array,
@@ -234,7 +234,10 @@ def new_node(cls: type[FunctionNode], args: tuple) -> FunctionNode:
         else:
             edges.append(None)
     node._edges = edges
-    node._tracked = sum(1 << i for i, edge in enumerate(edges) if edge is not None)
+    node._tracked = 0
+    for edge, bit in zip(edges, bits_of(edges)):
+        if edge is not None:
+            node._tracked |= bit
     node._tensor_inputs = frozenset(i for i, a in enumerate(args) if isinstance(a, Variable))
     node._kept = None
     node._saved = []

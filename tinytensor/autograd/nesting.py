@@ -44,6 +44,7 @@ class _Continuation:
         self.inner: _Continuation | None = None
         self.value: Any = None
         self.error: BaseException | None = None
+        self.done = threading.Event()
         self.thread = threading.Thread(target=self._run, name="tinytensor nested walk", daemon=True)
 
     def _run(self) -> None:
@@ -54,6 +55,8 @@ class _Continuation:
             self.value = self.context.run(self.function, *self.args)
         except BaseException as error:  # raised again by `result`, where it belongs
             self.error = error
+        finally:
+            self.done.set()
 
     def result(self) -> Any:
         """What the call returns or raises."""
@@ -78,13 +81,16 @@ class _Continuation:
             self.thread.start()
         except BaseException as error:
             interrupt = error
-        while self.thread.is_alive():
+        # Not by `join` alone: in Python 3.11 an interrupt makes it take the thread for stopped.
+        while self.thread.ident is not None and not self.done.is_set():
             try:
                 if interrupt is not None:
                     self._innermost()._raise(type(interrupt))
-                self.thread.join()
+                self.done.wait()
             except BaseException as error:
                 interrupt = error
+        if self.thread.ident is not None:
+            self.thread.join()
         return interrupt
 
     def _innermost(self) -> _Continuation:

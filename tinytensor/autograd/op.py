@@ -43,7 +43,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,11 @@ from .variable import (
 _new = object.__new__
 ndarray = np.ndarray
 next_order = itertools.count(1).__next__  # the moments at which nodes are made
+
+# Bit i stands for argument i; the last one for all that follow, so that it stays a small integer
+# when a thousand tensors are joined.
+BITS = tuple(1 << i for i in range(62))
+LAST = len(BITS) - 1
 
 NEVER = [0]  # how often constants were written to
 NOTHING = (None, NEVER, 0)  # a value that is not saved
@@ -133,9 +138,8 @@ class Op(Node):
         raw: list[Any] = []
         edges: list[Any] = []
         tracked = 0  # bit i: argument i needs a gradient
-        bit = 1
         any_tensor = False
-        for arg in args:
+        for arg, bit in zip(args, BITS if len(args) <= LAST else bits_of(args)):
             if isinstance(arg, Variable):
                 any_tensor = True
                 if arg._view is not None:
@@ -149,7 +153,6 @@ class Op(Node):
             else:
                 raw.append(arg)
                 edges.append(None)
-            bit += bit
         mode = state.mode
         node._kept = None
         node._tracked = tracked = tracked if mode.grad else 0
@@ -212,7 +215,7 @@ class Op(Node):
 
     def needs(self, i: int) -> bool:
         """Whether a gradient for forward's i-th argument may be asked for."""
-        return self._tracked >> i & 1 == 1
+        return self._tracked >> (i if i < LAST else LAST) & 1 == 1
 
     # --------------------------------------------------------------------------------------
     # What backward may look at
@@ -321,6 +324,11 @@ class Op(Node):
             if g is None and self._dtype[i].kind == "f":
                 grads[i] = wrap_like(library.zeros(self._shape[i], self._dtype[i]), known)
         return grads
+
+
+def bits_of(args: Sequence) -> tuple[int, ...]:
+    """The bit of each argument (and more, if they are few)."""
+    return BITS if len(args) <= len(BITS) else BITS + BITS[-1:] * (len(args) - len(BITS))
 
 
 class Output(Op):
