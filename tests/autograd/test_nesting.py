@@ -94,12 +94,12 @@ def test_grad_inside_grad() -> None:
     assert g.tolist() == [1.0]
 
 
-@pytest.mark.parametrize("use_reentrant", [True, False])
-@pytest.mark.parametrize("depth", [150, pytest.param(DEEP, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("depth", "use_reentrant"),
+    [(150, True), (150, False), pytest.param(DEEP, True, marks=pytest.mark.slow)],
+)
 def test_a_checkpoint_inside_a_checkpoint(depth: int, use_reentrant: bool) -> None:
     """Each level runs all inside of it again, so the work is quadratic, as PyTorch's is."""
-    if depth == DEEP and use_reentrant:
-        pytest.skip("it is the same implementation")
     x = tt.ones(2, requires_grad=True)
     options = {"use_reentrant": use_reentrant, "preserve_rng_state": False}
     y = nested_checkpoints(depth, lambda x: (x * x).exp(), **options)(x)
