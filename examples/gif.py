@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import struct
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import tinytensor as tt
+from tinytensor.serialize import write_whole
 
 CLEAR, STOP = 256, 257  # the two codes that are not pixels
 FOR_EVER = b"\x21\xff\x0bNETSCAPE2.0\x03\x01\x00\x00\x00"
@@ -39,7 +39,7 @@ def animation(
         data = packed(codes(frame.tobytes()))
         blocks = [data[i : i + 255] for i in range(0, len(data), 255)]
         parts += [bytes([len(block)]) + block for block in [*blocks, b""]]
-    Path(path).write_bytes(b"".join(parts) + b";")
+    write_whole(path, b"".join(parts) + b";", "gif")
 
 
 def side_by_side(videos: np.ndarray, columns: int) -> np.ndarray:

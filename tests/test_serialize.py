@@ -99,7 +99,7 @@ def test_what_cannot_be_saved_leaves_the_old_file(value: Any, words: str, tmp_pa
 def test_missing_files_and_folders(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="load: .*nothing does not exist"):
         tt.load(tmp_path / "nothing")
-    with pytest.raises(OSError, match="save: cannot write to .*nowhere"):
+    with pytest.raises(OSError, match="save: cannot write .*nowhere.x"):
         tt.save({}, tmp_path / "nowhere" / "x")
 
 

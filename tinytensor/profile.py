@@ -30,6 +30,7 @@ from .autograd.mode import state
 from .autograd.op import Op
 from .fork import HeldLock, at_fork
 from .optim.optimizer import Optimizer
+from .serialize import write_whole
 from .text import clean, one_line
 
 FORWARD, BACKWARD, STEP = "forward", "backward", "step"
@@ -155,7 +156,7 @@ class Times:
             (direction, *_names_in(scope), name): entry.seconds
             for (scope, name, direction), entry in self.entries.items()
         }
-        Path(path).write_text(flame_graph(stacks, self.total), encoding="utf-8")
+        write_whole(path, flame_graph(stacks, self.total).encode(), "profile")
 
 
 def _names_in(scope: str) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ metadata. There is no pickle, and no code in a file that could run.
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 from typing import Any
@@ -25,13 +26,12 @@ def save(obj: Any, f: str | os.PathLike) -> None:
 
     obj: tensors, numbers, strings, bools, None, and dicts, lists and tuples of them.
     """
-    import json  # here, as tempfile below: importing tinytensor is to be quick
+    import json  # here: importing tinytensor is to be quick
 
     package = _safetensors("save")
-    path = Path(f)
     tensors: dict[str, np.ndarray] = {}
     outline = _describe(obj, "", tensors, 0)
-    write_whole(path, package.numpy.save(tensors, {_OUTLINE: json.dumps(outline)}))
+    write_whole(f, package.numpy.save(tensors, {_OUTLINE: json.dumps(outline)}))
 
 
 def load(f: str | os.PathLike, map_location: Any = None, **ignored: Any) -> Any:
@@ -142,38 +142,59 @@ def _as_array(tensor: Any) -> np.ndarray:
 # ------------------------------------------------------------------------------------------
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_whole(path: str | os.PathLike, content: bytes, who: str = "save") -> None:
     """Write a file so that at any moment there is the old one or the new one, never a half.
 
-    The bytes go to a new file beside it, down to the disk, which then takes its name.
+    The bytes go to a new file beside it, down to the disk, which then takes its name; and the
+    folder goes to the disk too, so that after a power cut the name is still the new file's. Every
+    file that tinytensor writes at once is written here. Errors name `who` writes and the file.
     """
-    import tempfile
-
+    target = Path(os.path.realpath(path))  # what a link points to, not the link, is replaced
+    part = target.with_name(f".{target.name[:80]}.{os.urandom(6).hex()}.part")
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+        if target.exists() and not target.is_file():  # a device or a pipe has no other beside it
+            target.write_bytes(content)
+            return
+        try:
+            with open(part, "xb") as file:
+                file.write(content)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(part, target)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
+        sync_folder(target.parent)
     except OSError as error:
-        message = f"save: cannot write to {path.parent} ({error.strerror})"
-        raise type(error)(error.errno, message) from None
+        raise cannot_write(error, path, who) from None
+
+
+def sync_folder(folder: Path) -> None:
+    """Have the names of the files in a folder on the disk, where folders can be opened."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    handle = os.open(folder, os.O_DIRECTORY)
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o666 & ~_umask())
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    if hasattr(os, "O_DIRECTORY"):  # where folders can be opened, the rename goes to disk too
-        folder = os.open(path.parent, os.O_DIRECTORY)
-        os.fsync(folder)
-        os.close(folder)
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # by a file system that has no such thing
+            raise
+    finally:
+        os.close(handle)
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+_NO_ROOM = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
+
+
+def cannot_write(error: OSError, path: str | os.PathLike, who: str) -> OSError:
+    """The error of a write, retold in one line: who, which file, why, and what to do."""
+    hint = "check that the folder is there and can be written to"
+    if error.errno in _NO_ROOM:
+        hint = "free some space, or write to another disk"
+    reason = os.strerror(error.errno or errno.EIO)
+    kept = "; what was there before is kept" if os.path.exists(path) else ""
+    message = f"{who}: cannot write {os.fspath(path)} ({reason}){kept}; {hint}"
+    return type(error)(error.errno, message)
 
 
 def _safetensors(name: str) -> Any:

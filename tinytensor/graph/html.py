@@ -163,13 +163,8 @@ def write_text(path: str | os.PathLike, text: str) -> Path:
 
 def write_bytes(path: str | os.PathLike, content: bytes) -> Path:
     """Write a file whole, or leave what was there; errors name the file."""
-    path = Path(path)
-    try:
-        write_whole(path, content)
-    except OSError as error:
-        message = f"graph: cannot write {path} ({os.strerror(error.errno or 0)})"
-        raise type(error)(error.errno, message) from None
-    return path
+    write_whole(path, content, "graph")
+    return Path(path)
 
 
 __all__ = ["Page", "asset", "frame", "page", "to_json", "write_bytes", "write_page", "write_text"]

@@ -21,6 +21,7 @@ from typing import Any
 from ..autograd.site import Site
 from ..text import TEXT, encodable_json, one_line
 from .formula import Formula
+from .html import write_text
 from .values import Value, shortest
 
 FORMAT = 1  # of the JSON; another number is refused
@@ -192,8 +193,7 @@ class Graph:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the graph to a JSON file."""
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(self.to_json())
+        write_text(path, self.to_json())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Graph:

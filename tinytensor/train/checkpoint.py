@@ -9,12 +9,13 @@ from typing import Any
 
 import tinytensor as tt
 
+from ..serialize import cannot_write, sync_folder
 from ..utils.data import DataLoader
 from .figures import Averages
 from .log import Log
 from .random_state import random_state, set_random_state
 
-CHECKPOINT, BEST = "checkpoint.safetensors", "best.safetensors"
+CHECKPOINT, BEST, LOG = "checkpoint.safetensors", "best.safetensors", "log.jsonl"
 
 
 class Resumable:
@@ -74,8 +75,9 @@ class Resumable:
         """Write the checkpoint. The old one is there until the new one is whole."""
         if self.folder is None or self._saved == (self.step, self.epoch):
             return
-        with naming(self.folder / CHECKPOINT):
+        with naming(self.folder / LOG):
             self.log.sync()  # the lines that the checkpoint counts on
+        with naming(self.folder / CHECKPOINT):
             tt.save(self.state_dict(), self.folder / CHECKPOINT)
         self._saved = (self.step, self.epoch)
 
@@ -95,7 +97,8 @@ class Resumable:
             self.load_state_dict(state)
         except (ValueError, KeyError, RuntimeError) as error:
             raise RuntimeError(f"Trainer: {path} is of another training ({error})") from error
-        self.log.begin(state["log_bytes"])
+        with naming(self.folder / LOG):
+            self.log.begin(state["log_bytes"])
         self._saved = (self.step, self.epoch)
 
     def begin(self, resume: bool) -> None:
@@ -113,22 +116,34 @@ class Resumable:
         if self.folder is None:
             return
         with naming(self.folder):
-            self.folder.mkdir(parents=True, exist_ok=True)
-            for half_written in self.folder.glob(".*.safetensors.*.part"):  # by a killed process
+            make_folder(self.folder)
+            for half_written in self.folder.glob(".*.part"):  # by a killed process
                 half_written.unlink(missing_ok=True)
-            if resume and (self.folder / CHECKPOINT).exists():
-                self.load_checkpoint()
-                return
-            (self.folder / BEST).unlink(missing_ok=True)
-            self.log.begin()
-        self.save_checkpoint()
+        if resume and (self.folder / CHECKPOINT).exists():
+            self.load_checkpoint()
+        else:
+            # It says that the log is empty, and so comes before the log is emptied: whenever the
+            # process dies, the folder has a training that can go on, a former one or this.
+            self.save_checkpoint()
+            with naming(self.folder / LOG):
+                self.log.begin()
+        if self.best is None:
+            with naming(self.folder / BEST):
+                (self.folder / BEST).unlink(missing_ok=True)  # of a former training
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those above it, so that a power cut does not undo it."""
+    new = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in new:
+        sync_folder(path.parent)
 
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Errors of the disk say which file, and that nothing is lost."""
+    """Errors of the disk say which file, that nothing is lost, and what to do."""
     try:
         yield
     except OSError as error:
-        message = f"Trainer: cannot write {path} ({error.strerror}); what was there before is kept"
-        raise type(error)(error.errno, message) from None
+        raise cannot_write(error, path, "Trainer") from None

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import math
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from ..serialize import sync_folder
 
 
 class Log:
@@ -14,7 +17,8 @@ class Log:
 
     Each line is written out at once, so a killed process leaves whole lines, but for the last. The
     number of bytes written, `size`, goes into the checkpoint: a training that goes on from there
-    cuts off what came after it, and writes those lines anew.
+    cuts off what came after it, and writes those lines anew. Lines are always written at `size`, so
+    that a write which failed or was interrupted is simply done again.
     """
 
     def __init__(self, path: Path | None):
@@ -39,30 +43,36 @@ class Log:
         self.size = len(content)
         with open(self.path, "ab") as file:
             file.truncate(self.size)
+        sync_folder(self.path.parent)
 
     def write(self, record: dict[str, Any]) -> None:
         """Add a record; nan and inf, which JSON does not know, become null."""
         record = _as_json(record)
+        line = json.dumps(record).encode() + b"\n"
+        self._waiting += line
         self.records.append(record)
-        if self.path is not None:
-            self._waiting += json.dumps(record).encode() + b"\n"
-            self._flush()
+        self._flush()
 
     def _flush(self) -> None:
-        assert self.path is not None
+        if self.path is None or not self._waiting:
+            self._waiting = b""
+            return
+        end = self.size + len(self._waiting)
         try:
-            with open(self.path, "ab") as file:
+            with open(self.path, "r+b" if self.path.exists() else "xb") as file:
+                file.seek(self.size)
                 file.write(self._waiting)
+                file.truncate()
         except OSError:
-            os.truncate(self.path, self.size)  # not half of it: all of it comes with the next line
+            with suppress(OSError):  # not half of it: all of it comes with the next line
+                os.truncate(self.path, self.size)
             raise
-        self.size += len(self._waiting)
-        self._waiting = b""
+        self.size, self._waiting = end, b""
 
     def sync(self) -> None:
         """See to it that what was written is on the disk."""
-        if self.path is not None:
-            self._flush()
+        self._flush()
+        if self.path is not None and self.path.exists():
             with open(self.path, "ab") as file:
                 os.fsync(file.fileno())
 

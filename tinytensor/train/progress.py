@@ -1,4 +1,4 @@
-"""What is seen of a training while it runs, and Ctrl-C."""
+"""What is seen of a training while it runs, and how Ctrl-C and SIGTERM end it."""
 
 from __future__ import annotations
 
@@ -74,27 +74,34 @@ def _texts(figures: dict[str, Any]) -> list[str]:
     return [one_line(text, LONGEST) for text in texts]
 
 
-class CtrlC:
-    """Inside of `with CtrlC() as ctrl_c:` the first Ctrl-C only sets `ctrl_c.pressed`.
+class Stop:
+    """Inside of `with Stop() as stop:` the first Ctrl-C or SIGTERM only sets `stop.signal`.
 
-    So the step under way is finished, and what is then saved is whole. The second one interrupts.
+    So the step under way is finished, and what is then saved is whole. The second one acts at once.
+    A program that handles these signals itself goes on to do so.
     """
 
     def __init__(self) -> None:
-        self.pressed = False
-        self.replaced: Any = None
+        self.signal: int | None = None
+        self.replaced: dict[int, Any] = {}
 
-    def __enter__(self) -> CtrlC:
-        is_main = threading.current_thread() is threading.main_thread()  # others may not set it
-        if is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-            self.replaced = signal.signal(signal.SIGINT, self._note)
+    def __enter__(self) -> Stop:
+        if threading.current_thread() is threading.main_thread():  # others may not set handlers
+            usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
+            self.replaced = {n: h for n, h in usual.items() if signal.getsignal(n) is h}
+            for number in self.replaced:
+                signal.signal(number, self._note)
         return self
 
     def _note(self, number: int, frame: Any) -> None:
-        if self.pressed:
-            raise KeyboardInterrupt
-        self.pressed = True
+        if self.signal is not None:
+            self._restore()
+            signal.raise_signal(number)
+        self.signal = number
+
+    def _restore(self) -> None:
+        for number, handler in self.replaced.items():
+            signal.signal(number, handler)
 
     def __exit__(self, *error: Any) -> None:
-        if self.replaced is not None:
-            signal.signal(signal.SIGINT, self.replaced)
+        self._restore()

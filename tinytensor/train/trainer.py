@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import os
+import signal
 import time
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
@@ -25,11 +26,11 @@ from ..optim.lr_scheduler import ReduceLROnPlateau
 from ..serialize import write_whole
 from ..utils.data import DataLoader
 from .batches import as_loader, on_device, samples_in
-from .checkpoint import BEST, Resumable, naming
+from .checkpoint import BEST, LOG, Resumable, naming
 from .curve import loss_curve, svg_to_png
 from .figures import Averages, eval_mode, loss_and_figures
 from .log import Log
-from .progress import CtrlC, Progress
+from .progress import Progress, Stop
 from .watch import Watch
 
 
@@ -64,7 +65,7 @@ class Trainer(Resumable):
     step, epoch       steps and epochs that are done
     results           the latest means: of the epoch as loss, …, of validation as val_loss, …
     best, best_step   the best monitored figure, and its step
-    stopped           why `fit` ended: "epochs", "steps", "patience" or "interrupted"
+    stopped           why `fit` ended: "epochs", "steps", "patience" or "interrupted", by a signal
     """
 
     def __init__(
@@ -107,7 +108,7 @@ class Trainer(Resumable):
         self.watch = Watch(model) if watch else None
         self._check_settings()
         self.stopped = ""
-        self.log = Log(None if self.folder is None else self.folder / "log.jsonl")
+        self.log = Log(None if self.folder is None else self.folder / LOG)
         self.kept: dict[str, Any] = {"model": model, "optimizer": optimizer}
         if scheduler is not None:
             self.kept["scheduler"] = scheduler
@@ -143,7 +144,10 @@ class Trainer(Resumable):
         resume: go on from the folder's checkpoint, if there is one. Otherwise a first `fit` starts
         anew and replaces what is in the folder. A second one goes on where the first has ended.
 
-        Ctrl-C ends the training after the present step, with a checkpoint.
+        Ctrl-C ends the training after the present step, with a checkpoint. So does SIGTERM, by
+        which batch systems and containers announce that they will end a process; then the process
+        ends as it would have at once, with exit code 143 in a shell. The second signal acts at
+        once.
         """
         if epochs is None and steps is None:
             raise TypeError("Trainer.fit: got no end; give epochs or steps")
@@ -152,10 +156,12 @@ class Trainer(Resumable):
         self.model.train()
         self._clock = time.monotonic()
         with Progress(self.progress, self.step, self._total_steps()) as self._bar:
-            with CtrlC() as self._ctrl_c:
+            with Stop() as self._stop:
                 while not self._is_over():
                     self._train_epoch()
             self._end()
+        if self._stop.signal == signal.SIGTERM:
+            signal.raise_signal(signal.SIGTERM)
         return self.results
 
     def _train_epoch(self) -> None:
@@ -218,7 +224,7 @@ class Trainer(Resumable):
     def _is_over(self) -> bool:
         """Whether to stop, and why."""
         reasons = {
-            "interrupted": self._ctrl_c.pressed,
+            "interrupted": self._stop.signal is not None,
             "patience": self.patience and self.validations_without_better >= self.patience,
             "epochs": self.epochs is not None and self.epoch >= self.epochs,
             "steps": self.steps is not None and self.step >= self.steps,
@@ -382,5 +388,4 @@ class Trainer(Resumable):
         path = Path(path)
         picture = loss_curve(self.log.records, title)
         content = svg_to_png(picture) if path.suffix == ".png" else picture.encode()
-        with naming(path):
-            write_whole(path, content)
+        write_whole(path, content, "Trainer")
