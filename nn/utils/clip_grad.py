@@ -20,6 +20,7 @@ def _gradients(parameters: Any) -> list[Tensor]:
     return [p.grad for p in _as_list(parameters) if p.grad is not None]
 
 
+@tt.no_grad()
 def get_total_norm(
     tensors: Tensor | Iterable[Tensor],
     norm_type: float = 2.0,
@@ -38,10 +39,9 @@ def get_total_norm(
     if norm_type == 2 and can_sweep(*arrays) and worth_sweeping(arrays):
         total = tt.tensor(load("clip_grad", "total_norm")(arrays))
     else:
-        with tt.no_grad():
-            device = tensors[0].device
-            norms = [x.norm(norm_type).to(device) for x in tensors]
-            total = tt.stack(norms).norm(norm_type)
+        device = tensors[0].device
+        norms = [x.norm(norm_type).to(device) for x in tensors]
+        total = tt.stack(norms).norm(norm_type)
     if error_if_nonfinite and not tt.isfinite(total):
         raise RuntimeError(
             f"get_total_norm: the norm of order {norm_type} is {total.item()}, expected a finite "
@@ -50,6 +50,7 @@ def get_total_norm(
     return total
 
 
+@tt.no_grad()
 def clip_grads_with_norm_(
     parameters: Tensor | Iterable[Tensor],
     max_norm: float,
@@ -58,16 +59,15 @@ def clip_grads_with_norm_(
 ) -> None:
     """Multiply all gradients by max_norm / total_norm where that is less than 1."""
     gradients = _gradients(parameters)
-    with tt.no_grad():
-        factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
-        arrays = [gradient.array for gradient in gradients]
-        if can_sweep(factor.array, *arrays) and worth_sweeping(arrays):
-            load("clip_grad", "scale_all")(arrays, factor.item())
-            for gradient in gradients:
-                writes_of(gradient)[0] += 1
-        else:
-            for gradient in gradients:
-                gradient.mul_(factor.to(gradient.device))
+    factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+    arrays = [gradient.array for gradient in gradients]
+    if can_sweep(factor.array, *arrays) and worth_sweeping(arrays):
+        for gradient in gradients:
+            writes_of(gradient)[0] += 1
+        load("clip_grad", "scale_all")(arrays, factor.item())
+    else:
+        for gradient in gradients:
+            gradient.mul_(factor.to(gradient.device))
 
 
 def clip_grad_norm_(
@@ -87,11 +87,11 @@ def clip_grad_norm_(
     return total_norm
 
 
+@tt.no_grad()
 def clip_grad_value_(
     parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
 ) -> None:
     """Hold every element of the gradients within ±clip_value."""
     clip_value = float(clip_value)
-    with tt.no_grad():
-        for gradient in _gradients(parameters):
-            gradient.clamp_(-clip_value, clip_value)
+    for gradient in _gradients(parameters):
+        gradient.clamp_(-clip_value, clip_value)

@@ -244,4 +244,4 @@ def test_many_blocks_leave_nothing_behind() -> None:
     for setting in settings:
         with setting:
             pass
-    assert state.__dict__["stacks"] == {}
+    assert state.stacks == {}

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
-from ..backend import QUIET, _modules, error_state, is_array
+from ..backend import _modules, is_array
 from ..errors import GradientError
-from .mode import state
+from .mode import run_in_mode
 from .nesting import nested
 from .variable import Variable, edge_of, own_copy, refresh, wrap
 from .walk import Contribution, Step, accumulate, collect, walk
@@ -59,29 +58,8 @@ def run(
 ) -> None:
     """A whole walk. Rules run on raw arrays, unless create_graph asks for tensors."""
     keep = create_graph if retain_graph is None else retain_graph
-    nested(_run_through, roots, wanted, keep, create_graph, since)
-
-
-def _run_through(
-    roots: dict, wanted: dict | None, keep: bool, create_graph: bool, since: int
-) -> None:
-    with _rules_running(create_graph):
-        for _ in walk(roots, wanted, keep, create_graph, since=since):
-            pass
-
-
-@contextmanager
-def _rules_running(create_graph: bool) -> Iterator[None]:
-    """The modes of a walk: what rules do is recorded only for create_graph; NumPy does not warn."""
-    mode = state.mode
-    grad_before = mode.grad
-    token = error_state.set(QUIET)
-    mode.grad = create_graph
-    try:
-        yield
-    finally:
-        mode.grad = grad_before
-        error_state.reset(token)
+    steps = walk(roots, wanted, keep, create_graph, since=since)  # it yields nothing
+    nested(run_in_mode, create_graph, lambda: next(steps, None))
 
 
 def as_tuple(value: Any) -> tuple:
@@ -206,8 +184,7 @@ def _walk_aside(roots: dict, retain_graph: bool) -> Iterator[Step]:
 def _steps(steps: Iterator[Step]) -> Iterator[Step]:
     """The walk's steps: its modes hold while it runs, not while the caller looks at a step."""
     while True:
-        with _rules_running(create_graph=False):
-            step = next(steps, None)
+        step = run_in_mode(False, lambda: next(steps, None))
         if step is None:
             return
         yield _as_tensors(step)

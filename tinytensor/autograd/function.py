@@ -77,12 +77,17 @@ class Function:
             names = ", ".join(kwargs)
             raise TypeError(f"{cls.__name__}: apply takes no keyword arguments, got {names}")
         node = new_node(cls._node, args)
-        with no_grad():
+        mode = state.mode
+        grad_before = mode.grad
+        try:
+            mode.grad = False
             if separate:
                 output = cls.forward(*args)
                 cls.setup_context(node, args, output)
             else:
                 output = cls.forward(node, *args)
+        finally:
+            mode.grad = grad_before
         outputs = output if isinstance(output, tuple) else (output,)
         results = node.record(args, outputs)
         if state.mode.watched:
@@ -115,10 +120,11 @@ def once_differentiable(backward: Callable) -> Callable:
     With create_graph its results are marked, and differentiating them raises.
     """
 
+    unrecorded = no_grad()(backward)
+
     @functools.wraps(backward)
     def rule(ctx: Any, *grads: Any) -> Any:
-        with no_grad():
-            results = backward(ctx, *grads)
+        results = unrecorded(ctx, *grads)
         if not state.mode.grad:
             return results
         if isinstance(results, tuple):

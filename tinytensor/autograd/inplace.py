@@ -120,11 +120,15 @@ def write(target: Any, function: Callable, *args: Any, **kwargs: Any) -> Any:
             f"{name}: result type {result.array.dtype} can't be cast to the tensor's type "
             f"{target.array.dtype}; convert the tensor first, or use the out-of-place op"
         )
-    token = error_state.set(QUIET)  # what is too large for the tensor's dtype is inf
+    errors = error_state.get()
     try:
+        error_state.set(QUIET)  # what is too large for the tensor's dtype is inf
         target.array[...] = result.array
+    except BaseException:
+        writes_of(target)[0] += 1  # by half of it
+        raise
     finally:
-        error_state.reset(token)
+        error_state.set(errors)
     if recorded:
         result = result.to(target.dtype)
     return finish_write(target, result if recorded else None)

@@ -1,6 +1,10 @@
 """What the engine should do now, per thread: record or not, look for NaN or not, which module.
 
-Every change is a context manager that restores what it found in `finally`.
+Every change is restored in `finally`, also if Ctrl-C strikes meanwhile. CPython looks for signals
+where a Python function begins, after calls and at the end of a loop's body. So between a change and
+the `try` that undoes it there is no call, and where the undoing needs calls it can be done twice.
+One gap is left, as in PyTorch: where `__exit__` of a `with` block begins. The engine's own changes
+do without `with`: see `run_in_mode`.
 """
 
 from __future__ import annotations
@@ -8,9 +12,11 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-from collections.abc import Iterator
-from contextlib import ContextDecorator, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ContextDecorator
 from typing import Any
+
+from ..backend import QUIET, error_state
 
 
 class Mode:
@@ -54,9 +60,28 @@ class _ThreadState(threading.local):
     def __init__(self) -> None:  # runs once in each thread that looks
         self.mode = Mode()
         self.level = 0  # how many walks and checkpoints are nested in this thread (nesting.py)
+        self.stacks: dict[_Setting, Any] = {}  # what each setting found, the latest last
 
 
 state = _ThreadState()
+
+
+def _set(fields: dict[str, Any]) -> None:
+    for name, value in fields.items():
+        setattr(state.mode, name, value)
+
+
+def run_in_mode(grad: bool, function: Callable[[], Any]) -> Any:
+    """function(), recorded or not, and without NumPy's warnings."""
+    mode = state.mode
+    grad_before, errors = mode.grad, error_state.get()
+    try:
+        mode.grad = grad
+        error_state.set(QUIET)
+        return function()
+    finally:
+        mode.grad = grad_before
+        error_state.set(errors)
 
 
 class _Setting(ContextDecorator):
@@ -69,27 +94,52 @@ class _Setting(ContextDecorator):
     fields: dict[str, Any] = {}
 
     def __enter__(self) -> _Setting:
-        mode = state.mode
-        before = {name: getattr(mode, name) for name in self.fields}
-        stacks = state.__dict__.setdefault("stacks", {})
-        stacks.setdefault(id(self), []).append(before)
-        for name, value in self.fields.items():
-            setattr(mode, name, value)
-        return self
+        stacks = state.stacks
+        stack = stacks.get(self, ())
+        before = {name: getattr(state.mode, name) for name in self.fields}
+        try:
+            _set(self.fields)
+            stacks[self] = (*stack, before)
+            return self
+        except BaseException:
+            _set(before)
+            raise
 
     def __exit__(self, *exc_info: object) -> None:
-        stacks = state.__dict__["stacks"]
-        for name, value in stacks[id(self)].pop().items():
-            setattr(state.mode, name, value)
-        if not stacks[id(self)]:
-            del stacks[id(self)]
+        stacks = state.stacks
+        *stack, before = stacks[self]
+        try:
+            _set(before)
+        except BaseException:
+            _set(before)
+            raise
+        finally:
+            if stack:
+                stacks[self] = stack
+            else:
+                del stacks[self]
 
     def __call__(self, function: Any) -> Any:
         """Decorate a function (each call runs in this mode) or a generator function."""
         if inspect.isclass(function):
             raise TypeError(f"{type(self).__name__}: decorate a function or a method, not a class")
         if not inspect.isgeneratorfunction(function):
-            return super().__call__(function)
+
+            @functools.wraps(function)
+            def call(*args: Any, **kwargs: Any) -> Any:
+                # As `with self: …`, but without its gap.
+                before = {name: getattr(state.mode, name) for name in self.fields}
+                try:
+                    _set(self.fields)
+                    return function(*args, **kwargs)
+                finally:
+                    try:
+                        _set(before)
+                    except BaseException:  # Ctrl-C in the middle of it
+                        _set(before)
+                        raise
+
+            return call
 
         @functools.wraps(function)
         def steps(*args: Any, **kwargs: Any) -> Iterator:
@@ -210,13 +260,13 @@ def is_anomaly_enabled() -> bool:
     return state.mode.anomaly
 
 
-@contextmanager
-def scope(name: str) -> Iterator[None]:
+class scope(_Setting):
     """Ops made in this block carry `name`, below the scope they are in, as their module path."""
-    mode = state.mode
-    before = mode.scope
-    mode.scope = f"{before}.{name}" if before else name
-    try:
-        yield
-    finally:
-        mode.scope = before
+
+    def __init__(self, name: str):
+        self.name = name
+
+    @property
+    def fields(self) -> dict[str, Any]:  # type: ignore[override]
+        before = state.mode.scope
+        return {"scope": f"{before}.{self.name}" if before else self.name}

@@ -157,8 +157,9 @@ class Op(Node):
         node._kept = None
         node._tracked = tracked = tracked if mode.grad else 0
 
-        token = error_state.set(QUIET)
+        errors, token = error_state.get(), None
         try:
+            token = error_state.set(QUIET)
             out = node.forward(*raw)
         except Exception as error:
             moved = on_one_device(args)
@@ -166,7 +167,10 @@ class Op(Node):
                 return cls.apply(*moved)
             raise anomaly.explain_forward(cls, args, error) from None
         finally:
-            error_state.reset(token)
+            if token is not None:
+                error_state.reset(token)
+            else:  # Ctrl-C struck in the line that makes it
+                error_state.set(errors)
 
         if type(out) is not ndarray:
             if not any_tensor:

@@ -225,7 +225,7 @@ def accumulate(leaf: Any, g: Any, ours: bool, create_graph: bool) -> None:
         whole = ours and type(g) in _modules and g.flags.c_contiguous
         leaf._grad = wrap(g if whole else own_copy(g))
     else:
+        writes_of(leaf._grad)[0] += 1  # first: what Ctrl-C leaves half done is counted too
         leaf._grad.array += g
-        writes_of(leaf._grad)[0] += 1
     if leaf._hooks:
         run_after_accumulation(leaf)

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd.engine import _rules_running, grad
+from ..autograd.engine import grad
+from ..autograd.mode import run_in_mode
 from ..autograd.op import Output
 from ..autograd.variable import Variable, as_array, edge_of, own_copy
 from ..autograd.walk import collect, fit
@@ -51,9 +52,8 @@ def naive_walk(loss: Any, graph: Graph, max_values: int | None) -> WrongWalk:
     ids = _ids(root, graph)
     walk = WrongWalk()
     grads: dict[Any, Any] = {root: xp(loss.array).ones_like(loss.array)}
-    with _rules_running(create_graph=False):
-        _descend(root, grads, ids, walk, max_values)
-        right = _right_gradients(root, loss)
+    run_in_mode(False, lambda: _descend(root, grads, ids, walk, max_values))
+    right = run_in_mode(False, lambda: _right_gradients(root, loss))
     for leaf, expected in right.items():
         got = to_device(grads[leaf], "cpu") if leaf in grads else np.zeros_like(expected)
         walk.final[ids[leaf]] = value_of(got, max_values)

@@ -44,8 +44,9 @@ class _Shelf:
     def put_back(self, block: mmap.mmap, size: int) -> None:
         with self.lock:
             if self.idle + size <= MOST_KEPT:
-                self.idle += size
-                self.blocks.setdefault(size, []).append(block)
+                blocks = self.blocks.setdefault(size, [])
+                self.idle += size  # beside what it counts: Ctrl-C cannot come between the two
+                blocks.append(block)
 
     def clear(self) -> None:
         with self.lock:

@@ -27,33 +27,44 @@ class _Pool:
 
     A fork waits for them. Inside a kernel a thread may hold locks of BLAS, of the pool or of the
     compiler, and a child that is born meanwhile could not use these any more.
+
+    `leave` does not count down but puts back what `depth` was, so that it may be called twice, if
+    Ctrl-C strikes in it, or without an `enter` that got through.
     """
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.changed = threading.Condition(self.lock)
-        self.inside: list[int] = []  # the threads of the kernels that run
+        self.inside: dict[int, int] = {}  # thread → how many kernels, one in another, it is in
         self.forking = 0  # threads about to fork: kernels that have not begun wait for them
         blas = find_blas()
         assert blas is not None  # or no kernel would run
         self.get, self.set = blas.get_threads, blas.set_threads
-        self.before = 1
+        self.before: int | None = None  # the number of BLAS's threads, while it is held
 
-    def enter(self) -> None:
+    def depth(self) -> int:
+        """How many kernels this thread is in."""
+        return self.inside.get(get_ident(), 0)
+
+    def enter(self, depth: int) -> None:
         thread = get_ident()
         with self.lock:
             while self.forking and thread not in self.inside:
                 self.changed.wait()
-            if not self.inside:
+            self.inside[thread] = depth + 1
+            if self.before is None:
                 self.before = self.get()
                 self.set(1)
-            self.inside.append(thread)
 
-    def leave(self) -> None:
+    def leave(self, depth: int) -> None:
+        thread = get_ident()
         with self.lock:
-            self.inside.remove(get_ident())
-            if not self.inside:
+            self.inside[thread] = depth
+            if not depth:
+                del self.inside[thread]
+            if not self.inside and self.before is not None:
                 self.set(self.before)
+                self.before = None
             if self.forking:
                 self.changed.notify_all()
 
@@ -62,7 +73,7 @@ class _Pool:
         thread = get_ident()
         self.lock.acquire()
         self.forking += 1
-        self.changed.wait_for(lambda: {*self.inside} <= {thread}, PATIENCE)
+        self.changed.wait_for(lambda: self.inside.keys() <= {thread}, PATIENCE)
         return True
 
     def release(self) -> None:
@@ -75,7 +86,7 @@ class _Pool:
         self.changed = threading.Condition(self.lock)  # nobody waits
         self.forking = 0
         this = get_ident()
-        self.inside = [thread for thread in self.inside if thread == this]
+        self.inside = {t: depth for t, depth in self.inside.items() if t == this}
         use_work_queue()
         if self.inside:  # the fork was made inside a kernel, say by a signal handler
             with NumbaPool.turn:
@@ -98,10 +109,15 @@ def within_pool(function: Callable) -> Callable:
     @functools.wraps(function)
     def run(*args: Any) -> Any:
         with NumbaPool.turn:
-            _pool.enter()
+            depth = _pool.depth()
             try:
+                _pool.enter(depth)
                 return function(*args)
             finally:
-                _pool.leave()
+                try:
+                    _pool.leave(depth)
+                except BaseException:  # Ctrl-C in the middle of it
+                    _pool.leave(depth)
+                    raise
 
     return run

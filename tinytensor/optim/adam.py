@@ -83,12 +83,9 @@ class Adam(Optimizer):
         Gives the bias corrections as numbers: 1 − β₁ᵗ and √(1 − β₂ᵗ).
         """
         if not state:
-            library = xp(parameter)
-            state["step"] = 0
-            state["exp_avg"] = library.zeros_like(parameter)
-            state["exp_avg_sq"] = library.zeros_like(parameter)
-            if group["amsgrad"]:
-                state["max_exp_avg_sq"] = library.zeros_like(parameter)
+            names = ["exp_avg", "exp_avg_sq"] + ["max_exp_avg_sq"] * group["amsgrad"]
+            made = {name: xp(parameter).zeros_like(parameter) for name in names}
+            state.update(step=0, **made)  # all at once: Ctrl-C must not leave half of it
         state["step"] += 1
         beta1, beta2 = group["betas"]
         return 1 - beta1 ** state["step"], math.sqrt(1 - beta2 ** state["step"])

@@ -6,9 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
-
-from ..autograd.mode import enable_grad, no_grad
+from ..autograd.mode import enable_grad, run_in_mode
 from ..autograd.site import warn
 from ..autograd.variable import Variable, wrap, writes_of
 from ..backend import is_array
@@ -81,18 +79,31 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        with no_grad(), np.errstate(all="ignore"):  # inf and NaN come without a warning
-            for group in self.param_groups:
-                with_gradient = [p for p in group["params"] if p._grad is not None]
-                self.update_all(with_gradient, group)
-                for p in with_gradient:
-                    writes_of(p)[0] += 1
+        run_in_mode(False, self._update_groups)
         return loss
 
+    def _update_groups(self) -> None:
+        for group in self.param_groups:
+            with_gradient = [p for p in group["params"] if p._grad is not None]
+            for p in with_gradient:  # first: what an error or Ctrl-C leaves half done is counted
+                writes_of(p)[0] += 1
+            self.update_all(with_gradient, group)
+
     def update_all(self, parameters: list, group: dict) -> None:
-        """Change the parameters of a group, tensors that have a gradient, one after the other."""
+        """Change the parameters of a group, tensors that have a gradient, one after the other.
+
+        If Ctrl-C or an error strikes, some have made the step and others have not, as in PyTorch;
+        and the one whose turn it was may be between the two. Its state is whole, or not there.
+        """
         for p in parameters:
-            self.update(p.array, p._grad.array, self.state[p], group)
+            state = self.state[p]
+            is_new = not state
+            try:
+                self.update(p.array, p._grad.array, state, group)
+            except BaseException:
+                if is_new:
+                    state.clear()
+                raise
 
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
         """Change one parameter's array in place."""

@@ -7,14 +7,14 @@ through what that run recorded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
 from ..autograd import anomaly
 from ..autograd.engine import run
-from ..autograd.mode import enable_grad, state
+from ..autograd.mode import state
 from ..autograd.nesting import nested
 from ..autograd.op import Op, Output, next_order
 from ..autograd.variable import Variable, edge_of, refresh, writes_of
@@ -103,25 +103,26 @@ class Call:
 
     def again(self, scope: str) -> Any:
         """Run as the first time: recorded, in the same module, with the same random numbers."""
-        scope_before = state.mode.scope
-        state.mode.scope = scope
+        mode = state.mode
+        scope_before, grad_before = mode.scope, mode.grad
+        random_before = {d: default_generator_of(d).get_state() for d in self.random_states}
         try:
-            with enable_grad(), _random_states(self.random_states), self.context:
+            mode.scope, mode.grad = scope, True
+            _set_random(self.random_states)
+            with self.context:
                 return nested(partial(self.function, *self.args, **self.kwargs))
         finally:
-            state.mode.scope = scope_before
+            mode.scope, mode.grad = scope_before, grad_before
+            try:
+                _set_random(random_before)
+            except BaseException:  # Ctrl-C in the middle of it
+                _set_random(random_before)
+                raise
 
 
-@contextmanager
-def _random_states(states: dict) -> Iterator[None]:
-    before = {d: default_generator_of(d).get_state() for d in states}
-    try:
-        for device, random_state in states.items():
-            default_generator_of(device).set_state(random_state)
-        yield
-    finally:
-        for device, random_state in before.items():
-            default_generator_of(device).set_state(random_state)
+def _set_random(states: dict) -> None:
+    for device, random_state in states.items():
+        default_generator_of(device).set_state(random_state)
 
 
 def checkpoint(
