@@ -602,6 +602,43 @@ def test_ctrl_c_saves_and_ends(tmp_path: Path, capsys: pytest.CaptureFixture) ->
     assert content(again) == expected
 
 
+class Terminated(Trainer):
+    """SIGTERM in the middle of a step."""
+
+    def training_step(self, batch: Any) -> Any:
+        if self.step == 6 and self.model.training:
+            os.kill(os.getpid(), signal.SIGTERM)
+        return super().training_step(batch)
+
+
+def test_sigterm_saves_and_is_delivered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = make_trainer(tmp_path / "whole")
+    whole.fit(steps=22)
+    expected = content(whole)
+    trainer = make_trainer(tmp_path / "parts")
+    trainer.__class__ = Terminated
+    delivered: list[int] = []
+    monkeypatch.setattr(signal, "raise_signal", delivered.append)
+    trainer.fit(steps=22)
+    assert (trainer.step, trainer.stopped, delivered) == (7, "interrupted", [signal.SIGTERM])
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    again = make_trainer(tmp_path / "parts", seed=5)
+    again.fit(steps=22, resume=True)
+    assert content(again) == expected
+
+
+def test_a_program_that_handles_sigterm_goes_on_to_do_so(tmp_path: Path) -> None:
+    seen: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, frame: seen.append(number))
+    try:
+        trainer = make_trainer(tmp_path)
+        trainer.__class__ = Terminated
+        trainer.fit(steps=9)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert (trainer.step, trainer.stopped, seen) == (9, "steps", [signal.SIGTERM])
+
+
 def test_ctrl_c_twice_interrupts_at_once(tmp_path: Path) -> None:
     handler = signal.getsignal(signal.SIGINT)
     trainer = interrupted(tmp_path)

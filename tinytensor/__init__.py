@@ -45,7 +45,14 @@ from .dtype import (
     uint8,
 )
 from .dtype import bool_ as bool
-from .errors import AnomalyError, DeviceError, GradcheckError, GradientError, ShapeError
+from .errors import (
+    AnomalyError,
+    DeviceError,
+    GradcheckError,
+    GradientError,
+    OutOfMemoryError,
+    ShapeError,
+)
 from .kernels import (
     get_kernels,
     get_num_threads,
@@ -89,7 +96,8 @@ detach = Tensor.detach
 
 # fmt: off
 __all__ = [
-    "AnomalyError", "DeviceError", "GradcheckError", "GradientError", "ShapeError", "Size",
+    "AnomalyError", "DeviceError", "GradcheckError", "GradientError", "OutOfMemoryError",
+    "ShapeError", "Size",
     "Tensor", "amp", "autograd", "backends", "bfloat16", "bool", "can_cast", "cuda", "device",
     "distributed", "distributions", "double", "detach", "dtype", "e", "enable_grad", "finfo",
     "float", "float16", "float32", "float64", "func", "get_default_dtype", "get_kernels",

@@ -20,5 +20,9 @@ class GradcheckError(RuntimeError):
     """`gradcheck` found an analytical gradient that differs from the numerical one."""
 
 
+class OutOfMemoryError(MemoryError, RuntimeError):
+    """No room for an array: PyTorch raises RuntimeError for this, Python MemoryError."""
+
+
 class ShapeError(RuntimeError, ValueError):
     """Shapes that do not fit: PyTorch raises RuntimeError for these, NumPy ValueError."""

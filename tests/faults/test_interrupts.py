@@ -98,9 +98,6 @@ def test_the_first_step_leaves_whole_states() -> None:
             continue
         start = tt.randn(3, 2)
 
-        def step(kind: type = kind, start: tt.Tensor = start) -> None:
-            optimizer.step()
-
         def renew(kind: type = kind, start: tt.Tensor = start) -> tt.optim.Optimizer:
             p = start.clone().requires_grad_()
             p.grad = tt.ones(3, 2)
@@ -108,12 +105,12 @@ def test_the_first_step_leaves_whole_states() -> None:
 
         injector = Injector()
         optimizer = renew()
-        injector.find(step)
+        injector.find(optimizer.step)
         before = modes()
         whole = {key for values in optimizer.state.values() for key in values}
         for moment in list(injector.places.values()):
             optimizer = renew()
-            assert injector.strike(step, moment), injector.where
+            assert injector.strike(optimizer.step, moment), injector.where
             assert modes() == before
             for values in optimizer.state.values():
                 assert not values or values.keys() == whole, (kind, injector.where)

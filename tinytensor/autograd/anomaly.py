@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..backend import device_of, is_array, xp
-from ..errors import AnomalyError, DeviceError, GradientError, ShapeError
+from ..errors import AnomalyError, DeviceError, GradientError, OutOfMemoryError, ShapeError
 from .mode import state
 from .site import describe_here, describe_site
 from .variable import Variable, unwrap
@@ -16,7 +16,9 @@ from .variable import Variable, unwrap
 def explain_forward(op: Any, args: tuple, error: Exception) -> Exception:
     """An array library's error, retold with the op's name and what it was given."""
     message = str(error)
-    if message.startswith(f"{op.name_}:") or isinstance(error, NotImplementedError):
+    if message.startswith(f"{op.name_}:") or isinstance(
+        error, (NotImplementedError, OutOfMemoryError)
+    ):
         return error
     arrays = [array for array in map(unwrap, args) if is_array(array)]
     devices = {str(device_of(a)) for a in arrays}
@@ -28,6 +30,8 @@ def explain_forward(op: Any, args: tuple, error: Exception) -> Exception:
     if isinstance(error, AttributeError) and not arrays:
         return TypeError(f"{op.name_}: got a {type(args[0]).__name__}, expected a tensor")
     shapes = ", ".join(str(tuple(a.shape)) for a in arrays)
+    if isinstance(error, MemoryError):
+        return out_of_memory(f"{op.name_} of shapes {shapes}", error)
     first_line = message.splitlines()[0] if message else type(error).__name__
     if isinstance(error, ValueError):
         return ShapeError(f"{op.name_}: shapes {shapes} do not fit ({first_line})")
@@ -39,10 +43,23 @@ def explain_forward(op: Any, args: tuple, error: Exception) -> Exception:
 def explain_backward(node: Any, error: Exception) -> None:
     """Add to an error from a backward rule the forward line that made the node."""
     where = describe_site(node)
+    if isinstance(error, MemoryError) and not isinstance(error, OutOfMemoryError):
+        raise out_of_memory(f"backward of {node.name_}{where}", error) from None
     message = str(error.args[0]) if error.args else ""
     if where and where not in message:
         prefix = "" if message.startswith(node.name_) else f"backward of {node.name_}: "
         error.args = (f"{prefix}{message}{where}", *error.args[1:])
+
+
+def out_of_memory(what: str, error: MemoryError) -> MemoryError:
+    """The error for an array that found no room. What kernels keep for later is freed."""
+    from ..kernels.memory import release_memory  # here: the engine does not depend on kernels
+
+    release_memory()
+    reason = str(error) or "a small one"
+    return OutOfMemoryError(
+        f"{what}: out of memory ({reason}); use smaller batches, or free what is not needed"
+    )
 
 
 def freed_values(node: Any) -> GradientError:

@@ -8,6 +8,7 @@ g)`, which take and return what the op's own methods do. Nothing else knows abou
     route.py        the mark, and which version runs
     compile.py      Numba's settings, and the line that tells of a compilation
     cache.py        compiled kernels on disk; fingerprint.py: what they depend on
+    hold_signals.py Ctrl-C waits for Numba
     share_out.py    a kernel's work, in parts, for the threads of the pool
     numba_pool.py   these threads: Numba's, and those of a forked child
     pool.py         one thread pool: BLAS held to one thread inside of kernels; forks wait for them

@@ -16,6 +16,7 @@ from numba.core.ccallback import CFunc
 from numba.core.registry import CPUDispatcher
 
 from .cache import KernelCache, say
+from .hold_signals import free, hold
 from .numba_pool import NumbaPool
 from .share_out import share_out
 from .threads import get_num_threads
@@ -157,15 +158,16 @@ def _say_compiling(kernel: Callable) -> None:
 
 
 class _Notice(event.Listener):
-    """Says that a kernel is being compiled: it takes a second or two, once."""
+    """Says that a kernel is being compiled: it takes a second or two, once. Ctrl-C waits for it."""
 
     def on_start(self, event: Any) -> None:
+        hold()
         kernel = event.data["dispatcher"].py_func
         if kernel in _kernels:
             _say_compiling(kernel)
 
     def on_end(self, event: Any) -> None:
-        pass
+        free()
 
 
 event.register("numba:compile", _Notice())

@@ -24,6 +24,13 @@ MOST_KEPT = 1 << 30  # bytes that may lie on the shelf
 PRIVATE: dict[str, int] = {"flags": mmap.MAP_PRIVATE} if hasattr(mmap, "MAP_PRIVATE") else {}
 
 
+def _new_block(size: int) -> mmap.mmap:
+    try:
+        return mmap.mmap(-1, size, **PRIVATE)
+    except OSError:
+        raise MemoryError(f"Unable to allocate {size / 2**30:,.1f} GiB") from None
+
+
 class _Shelf:
     """Blocks of memory that are not in use, by size."""
 
@@ -36,10 +43,14 @@ class _Shelf:
     def take(self, size: int) -> mmap.mmap:
         with self.lock:
             blocks = self.blocks.get(size)
-            if not blocks:
-                return mmap.mmap(-1, size, **PRIVATE)
-            self.idle -= size
-            return blocks.pop()
+            if blocks:
+                self.idle -= size
+                return blocks.pop()
+        try:
+            return _new_block(size)
+        except MemoryError:
+            self.clear()  # what lies here in other sizes may be what is missing
+        return _new_block(size)
 
     def put_back(self, block: mmap.mmap, size: int) -> None:
         with self.lock:

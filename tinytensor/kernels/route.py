@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..backend import _modules
+from .hold_signals import free, hold
 from .loading import hold_before_logging, loading
 
 ndarray = np.ndarray
@@ -157,11 +158,15 @@ def _routed(own: Callable, module: str, name: str, threshold: int) -> Callable:
 def load(module: str, name: str) -> Callable:
     """A function of a kernel's module, run within the thread pool; imports Numba the first time."""
     hold_before_logging()
-    with loading:
-        from .pool import within_pool
+    hold()
+    try:
+        with loading:
+            from .pool import within_pool
 
-        found = importlib.import_module(f"tinytensor.kernels.{module}")
-        function = getattr(found, name, None)
+            found = importlib.import_module(f"tinytensor.kernels.{module}")
+            function = getattr(found, name, None)
+    finally:
+        free()
     return _not_there if function is None else within_pool(function)
 
 

@@ -155,13 +155,14 @@ class Trainer(Resumable):
         self.begin(resume)
         self.model.train()
         self._clock = time.monotonic()
-        with Progress(self.progress, self.step, self._total_steps()) as self._bar:
-            with Stop() as self._stop:
-                while not self._is_over():
-                    self._train_epoch()
+        bar = Progress(self.progress, self.step, self._total_steps())
+        with bar as self._bar, Stop() as self._stop:
+            while not self._is_over():
+                self._train_epoch()
             self._end()
-        if self._stop.signal == signal.SIGTERM:
-            signal.raise_signal(signal.SIGTERM)
+        number = self._stop.signal
+        if number is not None and (number == signal.SIGTERM or self.stopped != "interrupted"):
+            signal.raise_signal(number)  # what it asks for is not done yet
         return self.results
 
     def _train_epoch(self) -> None:

@@ -1,0 +1,43 @@
+"""Ctrl-C waits while Numba is imported or compiles: it would be left half set up, and useless."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from typing import Any
+
+
+class _Held:
+    """Ctrl-C during `hold` … `free`, which may be nested, is raised at the end."""
+
+    depth = 0
+    handler: Any = None
+    pressed = False
+
+
+def hold() -> None:
+    """From now on only note Ctrl-C."""
+    if threading.current_thread() is not threading.main_thread():
+        return  # signals interrupt the main thread only
+    _Held.depth += 1
+    if _Held.depth == 1 and callable(handler := signal.getsignal(signal.SIGINT)):
+        _Held.handler = handler
+        signal.signal(signal.SIGINT, _note)
+
+
+def _note(number: int, frame: Any) -> None:
+    _Held.pressed = True
+
+
+def free() -> None:
+    """At the end of the outermost `hold`, interrupt if Ctrl-C was pressed."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    _Held.depth -= 1
+    if _Held.depth or _Held.handler is None:
+        return
+    handler, _Held.handler = _Held.handler, None
+    pressed, _Held.pressed = _Held.pressed, False
+    signal.signal(signal.SIGINT, handler)
+    if pressed:
+        signal.raise_signal(signal.SIGINT)
