@@ -149,7 +149,7 @@ def end_after(run: Run, signal_number: int, steps: int, delay: float) -> bool:
         has_begun = has_begun or lines != before
         if has_begun and lines >= begin + steps:
             break
-        time.sleep(0.0005)
+        time.sleep(0.002)
     time.sleep(delay)
     logged = run.last_step() if has_begun else 0
     process.send_signal(signal_number)

@@ -21,6 +21,10 @@ pytestmark = pytest.mark.skipif(
 
 # Where `with tt.no_grad():` of a user's ends, as in PyTorch: see autograd/mode.py.
 GAPS = {("_Setting.__exit__", 0)}
+CRITICAL = (
+    "Op.apply", "run_in_mode", "run", "walk", "accumulate", "write", "finish_write", "Call.again",
+    "_Setting", "_Pool", "within_pool", "_Shelf", "Module.__call__", "Optimizer", "Adam", "SGD",
+)  # fmt: skip
 
 
 @contextmanager
@@ -44,13 +48,18 @@ def is_gap(place: tuple[CodeType, int]) -> bool:
     return instruction < 2 and (code.co_qualname, 0) in GAPS
 
 
-def chosen(injector: Injector, moments: int, seed: int = 0) -> list[Moment]:
-    """Some moments, no two at the same place."""
-    places = [moment for place, moment in injector.places.items() if not is_gap(place)]
-    return random.Random(seed).sample(places, min(moments, len(places)))
+def chosen(injector: Injector, moments: int, seed: int, critical: bool) -> list[Moment]:
+    """Some moments, no two at the same place; with `critical`, also all in code that sets modes."""
+    places = {place: moment for place, moment in injector.places.items() if not is_gap(place)}
+    some = random.Random(seed).sample(list(places.values()), min(moments, len(places)))
+    if critical:
+        some += [m for (code, _), m in places.items() if code.co_qualname.startswith(CRITICAL)]
+    return list(dict.fromkeys(some))
 
 
-def check_step(name: str, moments: int, error: type[BaseException], seed: int = 0) -> int:
+def check_step(
+    name: str, moments: int, error: type[BaseException], seed: int = 0, critical: bool = False
+) -> int:
     """Interrupt a step at that many places; how many errors Python could only print."""
     with kernels(name):
         training = Training()
@@ -63,7 +72,7 @@ def check_step(name: str, moments: int, error: type[BaseException], seed: int = 
         injector = Injector(error)
         training.restore(start)
         injector.find(training.step)
-        for moment in chosen(injector, moments, seed):
+        for moment in chosen(injector, moments, seed, critical):
             training.restore(start)
             check_writes = training.watch_writes()
             injector.strike(training.step, moment)
@@ -76,15 +85,14 @@ def check_step(name: str, moments: int, error: type[BaseException], seed: int = 
         return injector.lost
 
 
-@pytest.mark.parametrize("name", ["numpy", "numba"])
-def test_a_few_places(name: str) -> None:
-    assert check_step(name, 15, KeyboardInterrupt) <= 1
+def test_a_few_places() -> None:
+    assert check_step("numpy", 15, KeyboardInterrupt) <= 1
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["numpy", "numba"])
 def test_many_places(name: str) -> None:
-    check_step(name, 150, KeyboardInterrupt, seed=1)
+    check_step(name, 80, KeyboardInterrupt, seed=1, critical=True)
 
 
 def test_the_first_step_leaves_whole_states() -> None:

@@ -86,7 +86,10 @@ def test_kept_memory_is_given_up_before_it_fails(monkeypatch: pytest.MonkeyPatch
     assert tries == [1 << 16] * 2 and not shelf.blocks
 
 
-@pytest.mark.parametrize("library", ["numpy", "numba"])
+@pytest.mark.parametrize(
+    "library",
+    ["numpy", pytest.param("numba", marks=pytest.mark.slow)],  # compiles all kernels
+)
 def test_the_next_step_is_right(library: str) -> None:
     """A MemoryError at any place of a step."""
     check_step(library, 15, MemoryError, seed=2)
