@@ -1,0 +1,214 @@
+"""Run many random cases and print those in which tinytensor and PyTorch differ.
+
+python -m tests.fuzz.run --count 500000 --seed 0
+python -m tests.fuzz.run --op linear --number 4711      one case alone
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import torch
+
+import tinytensor as tt
+from tinytensor.autograd.variable import wrap
+from tinytensor.kernels.route import kernels_for_all_sizes
+
+from .cases import CASES, Case
+from .judge import PROBES, Difference, difference, unit
+from .layouts import laid_out
+from .steps import Rounding, by_steps
+from .theirs import exact, theirs
+from .values import Draw
+
+# What runs: kernels, the ops' own NumPy version in float32, and the same in float64.
+ROUTES = (("numba", np.float32), ("numpy", np.float32), ("numpy", np.float64))
+
+
+class Failure(AssertionError):
+    """One case in which the two libraries differ, or ours raised an error."""
+
+
+@contextmanager
+def ready() -> Iterator[None]:
+    """Kernels for arrays of all sizes, one thread in PyTorch, and no warnings about overflow."""
+    before, threads = torch.get_num_threads(), tt.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with kernels_for_all_sizes(), warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        torch.set_num_threads(before)
+        tt.set_num_threads(threads)
+        tt.set_kernels("auto")
+
+
+def with_dtype(array: np.ndarray, dtype: Any) -> np.ndarray:
+    return array.astype(dtype) if array.dtype.kind == "f" else array
+
+
+def run_case(op: str, seed: int, number: int) -> None:
+    """Draw one case and compare; raises Failure with all that is needed to see it again."""
+    draw = Draw(seed, number)
+    kernels, dtype = ROUTES[draw.rng.choice(3, p=[0.7, 0.15, 0.15])]
+    tt.set_kernels(kernels)
+    tt.set_num_threads(2 if draw.chance(0.2) else 1)
+    case = CASES[op](draw)
+    arrays = [laid_out(with_dtype(arg.array, dtype), draw) for arg in case.tensors()]
+    where = f"--op {op} --seed {seed} --number {number}  # {case}, {kernels} {dtype.__name__}"
+    try:
+        found = compare(case, arrays, dtype, draw)
+    except Exception as error:
+        raise Failure(f"{where}\n    {type(error).__name__}: {error}") from error
+    if found:
+        raise Failure("\n    ".join([where, *map(str, found)]))
+
+
+def compare(case: Case, arrays: list, dtype: Any, draw: Draw) -> list[Difference]:
+    wide = [with_dtype(a, np.float64) for a in arrays]
+    outputs, inputs = call_theirs(case, wide, exact(case.name))
+    seeds = [laid_out(draw.numbers(tuple(y.shape)).astype(dtype), draw) for y in outputs]
+    truth = results_of_theirs(outputs, inputs, seeds)
+    if dtype is np.float64:
+        expected = truth
+    else:
+        expected = results_of_theirs(*call_theirs(case, arrays, theirs(case.name)), seeds)
+    ours = results_of_ours(case, arrays, seeds)
+    names = [f"output {i} " for i in range(len(outputs))]
+    names += [f"gradient {i} " for i, arg in enumerate(case.tensors()) if arg.grad]
+    assert len(ours) == len(expected) == len(truth) == len(names), "another number of results"
+
+    @functools.cache
+    def changes() -> list[np.ndarray]:
+        return moved(case, wide, seeds, truth, dtype, draw)
+
+    differences = []
+    for i, name in enumerate(names):
+        found = difference(name, ours[i], expected[i], truth[i], lambda i=i: changes()[i])
+        if found is not None:
+            differences.append(found)
+    return differences
+
+
+def moved(case: Case, arrays: list, seeds: list, truth: list, dtype: Any, draw: Draw) -> list:
+    """How much each result changes with a random rounding error in each input and each step."""
+    rounding = Rounding(unit(np.dtype(dtype)), draw.rng)
+    stepwise, function = by_steps(case.name), exact(case.name)
+    if stepwise is not None:
+        function = functools.partial(stepwise, rounding)
+    most = [np.zeros(t.shape) for t in truth]
+
+    def shaken(x: np.ndarray) -> np.ndarray:
+        return rounding.noise(torch.from_numpy(np.array(x, np.float64, order="C"))).numpy()
+
+    for _ in range(PROBES):
+        moved = arrays
+        if stepwise is None:
+            moved = [shaken(a) if arg.smooth else a for a, arg in zip(arrays, case.tensors())]
+        slopes = [shaken(g) for g in seeds]
+        outputs, inputs = call_theirs(case, moved, function)
+        for i, result in enumerate(results_of_theirs(outputs, inputs, slopes)):
+            change = np.abs(result - truth[i])
+            np.fmax(most[i], np.where(np.isfinite(change), change, 0), out=most[i])
+    return most
+
+
+# ------------------------------------------------------------------------------------------
+# One call in each library
+# ------------------------------------------------------------------------------------------
+
+
+def flatten(outputs: Any) -> list:
+    return list(outputs) if isinstance(outputs, (tuple, list)) else [outputs]
+
+
+def call_theirs(case: Case, arrays: list, function: Callable) -> tuple[list, list]:
+    tensors = [torch.from_numpy(np.array(a, order="C")) for a in arrays]
+    for tensor, arg in zip(tensors, case.tensors()):
+        tensor.requires_grad_(arg.grad)
+    args, kwargs = case.filled(tensors)
+    inputs = [t for t in tensors if t.requires_grad]
+    return flatten(function(*args, **kwargs)), inputs
+
+
+def results_of_theirs(outputs: list, inputs: list, seeds: list) -> list[np.ndarray]:
+    """The outputs, and the gradients of the inputs."""
+    gradients: tuple = ()
+    if inputs:
+        dtype = outputs[0].dtype
+        slopes = [torch.from_numpy(np.array(g, order="C")).to(dtype) for g in seeds]
+        pairs = [(y, g) for y, g in zip(outputs, slopes) if y.requires_grad]
+        outs, slopes = [y for y, _ in pairs], [g for _, g in pairs]
+        gradients = torch.autograd.grad(outs, inputs, slopes, allow_unused=True)
+        gradients = tuple(
+            torch.zeros_like(x) if g is None else g for x, g in zip(inputs, gradients)
+        )
+    return [x.detach().numpy() for x in (*outputs, *gradients)]
+
+
+def results_of_ours(case: Case, arrays: list, seeds: list) -> list[np.ndarray]:
+    tensors = [wrap(a) for a in arrays]
+    for tensor, arg in zip(tensors, case.tensors()):
+        if arg.grad:
+            tensor.requires_grad_()
+    args, kwargs = case.filled(tensors)
+    outputs = flatten(getattr(tt, case.name)(*args, **kwargs))
+    inputs, gradients = [t for t in tensors if t.requires_grad], []
+    if inputs:
+        pairs = [(y, wrap(g)) for y, g in zip(outputs, seeds) if y.requires_grad]
+        outs, slopes = [y for y, _ in pairs], [g for _, g in pairs]
+        found = tt.autograd.grad(outs, inputs, slopes, allow_unused=True)
+        gradients = [tt.zeros_like(x) if g is None else g for x, g in zip(inputs, found)]
+    return [x.detach().numpy() for x in (*outputs, *gradients)]
+
+
+# ------------------------------------------------------------------------------------------
+# Many cases
+# ------------------------------------------------------------------------------------------
+
+
+def failures(ops: list[str], seed: int, numbers: range) -> Iterator[tuple[str, Failure]]:
+    """(op, what differs) for each failing case; the ops take turns."""
+    with ready():
+        for number in numbers:
+            op = ops[number % len(ops)]
+            try:
+                run_case(op, seed, number)
+            except Failure as failure:
+                yield op, failure
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--count", type=int, default=10_000, help="cases to run")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--op", action="append", choices=sorted(CASES), help="only this op")
+    parser.add_argument("--number", type=int, help="only the case of this number")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first case")
+    options = parser.parse_args()
+    ops = options.op or list(CASES)
+    numbers = range(options.first, options.first + options.count)
+    if options.number is not None:
+        numbers = range(options.number, options.number + 1)
+    bad: Counter[str] = Counter()
+    start = time.perf_counter()
+    for op, failure in failures(ops, options.seed, numbers):
+        bad[op] += 1
+        print(failure, flush=True)
+    took = time.perf_counter() - start
+    print(f"{len(numbers)} cases of {len(ops)} ops, {sum(bad.values())} differ, {took:.0f} s")
+    for op, count in bad.most_common():
+        print(f"    {op}: {count}")
+
+
+if __name__ == "__main__":
+    main()

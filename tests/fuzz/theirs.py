@@ -1,0 +1,75 @@
+"""PyTorch's version of an op: its own function, or what the op stands for in PyTorch's words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+
+def add_layer_norm(x: Any, residual: Any, shape: Any, *rest: Any) -> tuple:
+    total = x + residual
+    return total, F.layer_norm(total, shape, *rest)
+
+
+def add_rms_norm(x: Any, residual: Any, shape: Any, *rest: Any) -> tuple:
+    total = x + residual
+    return total, F.rms_norm(total, shape, *rest)
+
+
+def masked_scale(x: Any, mask: Any, scale: float) -> Any:
+    return x * mask * scale
+
+
+def lstm_sequence(x: Any, h: Any, c: Any, w_ih: Any, w_hh: Any, b: Any = None) -> tuple:
+    biases = [] if b is None else [b, torch.zeros_like(b)]
+    y, _, last = torch.lstm(
+        x, (h[None], c[None]), [w_ih, w_hh, *biases], b is not None, 1, 0.0, True, False, False
+    )
+    return y, last[0]
+
+
+def gru_sequence(x: Any, h: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
+    none = b_ih is None and b_hh is None
+    zeros = torch.zeros(w_ih.shape[0], dtype=x.dtype)
+    biases = [] if none else [zeros if b is None else b for b in (b_ih, b_hh)]
+    return torch.gru(x, h[None], [w_ih, w_hh, *biases], not none, 1, 0.0, True, False, False)[0]
+
+
+def rnn_sequence(x: Any, h: Any, w_ih: Any, w_hh: Any, b: Any = None, nonlinearity: str = "tanh"
+                 ) -> Any:  # fmt: skip
+    biases = [] if b is None else [b, torch.zeros_like(b)]
+    run = torch.rnn_tanh if nonlinearity == "tanh" else torch.rnn_relu
+    return run(x, h[None], [w_ih, w_hh, *biases], b is not None, 1, 0.0, True, False, False)[0]
+
+
+def selective_scan(u: Any, delta: Any, A: Any, B: Any, C: Any, return_last_state: bool) -> tuple:
+    """hₜ = exp(Δₜ·A)·hₜ₋₁ + Δₜ·Bₜ·uₜ,  yₜ = Cₜ·hₜ, one step after the other."""
+    h, outputs = torch.zeros((*u.shape[:2], A.shape[1]), dtype=u.dtype), []
+    for t in range(u.shape[2]):
+        d = delta[:, :, t, None]
+        h = torch.exp(d * A) * h + d * u[:, :, t, None] * B[:, None, :, t]
+        outputs.append((h * C[:, None, :, t]).sum(-1))
+    return torch.stack(outputs, 2), h
+
+
+def theirs(name: str) -> Callable:
+    """PyTorch's version of the op."""
+    if name in globals() and not hasattr(F, name):
+        return globals()[name]
+    return getattr(F, name) if hasattr(F, name) else getattr(torch, name)
+
+
+def exact_gelu(x: Any, approximate: str) -> Any:
+    """PyTorch's own is 0 far below 0, also in float64, where 1 + erf x and 1 + tanh x are 0."""
+    if approximate == "tanh":
+        return x * torch.sigmoid(2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x))
+    return x * 0.5 * torch.erfc(-x * math.sqrt(0.5))
+
+
+def exact(name: str) -> Callable:
+    """The version that is taken for the truth, in float64."""
+    return exact_gelu if name == "gelu" else theirs(name)
