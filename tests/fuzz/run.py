@@ -22,9 +22,11 @@ import tinytensor as tt
 from tinytensor.autograd.variable import wrap
 from tinytensor.kernels.route import kernels_for_all_sizes
 
+from . import cases_layers  # noqa: F401 - fills CASES
 from .cases import CASES, Case
-from .judge import PROBES, Difference, difference, unit
+from .judge import Difference, difference, unit
 from .layouts import laid_out
+from .ours import ours
 from .steps import Rounding, by_steps
 from .theirs import exact, theirs
 from .values import Draw
@@ -82,44 +84,57 @@ def compare(case: Case, arrays: list, dtype: Any, draw: Draw) -> list[Difference
         expected = truth
     else:
         expected = results_of_theirs(*call_theirs(case, arrays, theirs(case.name)), seeds)
-    ours = results_of_ours(case, arrays, seeds)
+    found = results_of_ours(case, arrays, seeds)
     names = [f"output {i} " for i in range(len(outputs))]
     names += [f"gradient {i} " for i, arg in enumerate(case.tensors()) if arg.grad]
-    assert len(ours) == len(expected) == len(truth) == len(names), "another number of results"
+    assert len(found) == len(expected) == len(truth) == len(names), "another number of results"
 
-    @functools.cache
-    def changes() -> list[np.ndarray]:
-        return moved(case, wide, seeds, truth, dtype, draw)
-
+    probes = Probes(case, wide, seeds, truth, dtype, draw)
     differences = []
     for i, name in enumerate(names):
-        found = difference(name, ours[i], expected[i], truth[i], lambda i=i: changes()[i])
-        if found is not None:
-            differences.append(found)
+        wrong = difference(name, found[i], expected[i], truth[i], lambda n, i=i: probes(n)[i])
+        if wrong is not None:
+            differences.append(wrong)
     return differences
 
 
-def moved(case: Case, arrays: list, seeds: list, truth: list, dtype: Any, draw: Draw) -> list:
-    """How much each result changes with a random rounding error in each input and each step."""
-    rounding = Rounding(unit(np.dtype(dtype)), draw.rng)
-    stepwise, function = by_steps(case.name), exact(case.name)
-    if stepwise is not None:
-        function = functools.partial(stepwise, rounding)
-    most = [np.zeros(t.shape) for t in truth]
+class Probes:
+    """How much the results change with a random rounding error in each input and each step."""
 
-    def shaken(x: np.ndarray) -> np.ndarray:
-        return rounding.noise(torch.from_numpy(np.array(x, np.float64, order="C"))).numpy()
+    def __init__(
+        self, case: Case, arrays: list, seeds: list, truth: list, dtype: Any, draw: Draw
+    ) -> None:
+        self.case, self.arrays, self.seeds, self.truth = case, arrays, seeds, truth
+        self.inputs = Rounding(unit(np.dtype(dtype)), 0.0, draw.rng)
+        self.function, stepwise = exact(case.name), by_steps(case.name)
+        self.stepwise = stepwise is not None
+        if stepwise is not None:
+            steps = Rounding(self.inputs.unit, float(np.finfo(dtype).tiny), draw.rng)
+            self.function = functools.partial(stepwise, steps)
+        self.count, self.most = 0, [np.zeros(t.shape) for t in truth]
 
-    for _ in range(PROBES):
-        moved = arrays
-        if stepwise is None:
-            moved = [shaken(a) if arg.smooth else a for a, arg in zip(arrays, case.tensors())]
-        slopes = [shaken(g) for g in seeds]
-        outputs, inputs = call_theirs(case, moved, function)
-        for i, result in enumerate(results_of_theirs(outputs, inputs, slopes)):
-            change = np.abs(result - truth[i])
-            np.fmax(most[i], np.where(np.isfinite(change), change, 0), out=most[i])
-    return most
+    def __call__(self, count: int) -> list[np.ndarray]:
+        """The largest change of each element of each result, over this many probes."""
+        while self.count < count:
+            self.count += 1
+            self._probe()
+        return self.most
+
+    def _probe(self) -> None:
+        moved = self.arrays
+        if not self.stepwise:
+            args = zip(moved, self.case.tensors())
+            moved = [self._shaken(a) if arg.smooth else a for a, arg in args]
+        slopes = [self._shaken(g) for g in self.seeds]
+        outputs, inputs = call_theirs(self.case, moved, self.function)
+        for most, result, truth in zip(
+            self.most, results_of_theirs(outputs, inputs, slopes), self.truth
+        ):
+            change = np.abs(result - truth)
+            np.fmax(most, np.where(np.isfinite(change), change, 0), out=most)
+
+    def _shaken(self, x: np.ndarray) -> np.ndarray:
+        return self.inputs.noise(torch.from_numpy(np.array(x, np.float64, order="C"))).numpy()
 
 
 # ------------------------------------------------------------------------------------------
@@ -161,7 +176,7 @@ def results_of_ours(case: Case, arrays: list, seeds: list) -> list[np.ndarray]:
         if arg.grad:
             tensor.requires_grad_()
     args, kwargs = case.filled(tensors)
-    outputs = flatten(getattr(tt, case.name)(*args, **kwargs))
+    outputs = flatten(ours(case.name)(*args, **kwargs))
     inputs, gradients = [t for t in tensors if t.requires_grad], []
     if inputs:
         pairs = [(y, wrap(g)) for y, g in zip(outputs, seeds) if y.requires_grad]
@@ -188,6 +203,7 @@ def failures(ops: list[str], seed: int, numbers: range) -> Iterator[tuple[str, F
 
 
 def main() -> None:
+    """Run what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=10_000, help="cases to run")
     parser.add_argument("--seed", type=int, default=0)

@@ -16,18 +16,29 @@ import torch
 
 
 class Rounding:
-    """x ↦ x·(1 ± unit), and its gradient likewise, with random signs."""
+    """x ↦ x·(1 ± unit) ± least, and its gradient likewise, with random signs.
 
-    def __init__(self, unit: float, rng: np.random.Generator):
-        self.unit = unit
+    least: the least normal number, as what is below may become 0.
+    """
+
+    def __init__(self, unit: float, least: float, rng: np.random.Generator):
+        self.unit, self.least = unit, least
         self.generator = torch.Generator().manual_seed(int(rng.integers(2**31)))
 
     def noise(self, x: Any) -> Any:
-        signs = torch.randint(0, 2, x.shape, generator=self.generator, dtype=x.dtype)
-        return x * (1 + self.unit * (2 * signs - 1))
+        signs = 2 * torch.randint(0, 2, x.shape, generator=self.generator, dtype=x.dtype) - 1
+        return x * (1 + self.unit * signs) + self.least * signs
 
     def __call__(self, x: Any) -> Any:
         return _Rounded.apply(x, self)
+
+    def sigmoid(self, x: Any) -> Any:
+        """σ(x), whose gradient g·y·(1 − y) is taken from the rounded y."""
+        return _Squashed.apply(self(x), torch.sigmoid, lambda y: y * (1 - y), self)
+
+    def tanh(self, x: Any) -> Any:
+        """tanh x, whose gradient g·(1 − y²) is taken from the rounded y."""
+        return _Squashed.apply(self(x), torch.tanh, lambda y: 1 - y * y, self)
 
 
 class _Rounded(torch.autograd.Function):
@@ -39,6 +50,18 @@ class _Rounded(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, g: Any) -> Any:
         return ctx.rounding.noise(g), None
+
+
+class _Squashed(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Any, function: Callable, slope: Callable, rounding: Rounding) -> Any:
+        y = rounding.noise(function(x))
+        ctx.slope, ctx.rounding = rounding.noise(slope(y)), rounding
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return ctx.rounding.noise(g * ctx.slope), None, None, None
 
 
 # ------------------------------------------------------------------------------------------
@@ -119,13 +142,88 @@ def batch_norm(r: Rounding, x: Any, mean: Any, variance: Any, w: Any, b: Any, tr
 def gelu(r: Rounding, x: Any, approximate: str) -> Any:
     if approximate == "tanh":
         cubic = r(r(x) * r(0.044715 * x * x))
-        below = torch.sigmoid(r(2 * math.sqrt(2 / math.pi) * (r(x) + cubic)))
-        return r(r(x) * r(below))
+        below = r.sigmoid(2 * math.sqrt(2 / math.pi) * (r(x) + cubic))
+        return r(r(x) * below)
     return r(r(x) * r(0.5 * r(torch.erf(r(x * math.sqrt(0.5)))) + 0.5))
 
 
 def silu(r: Rounding, x: Any) -> Any:
-    return r(r(x) * r(torch.sigmoid(r(x))))
+    return r(r(x) * r.sigmoid(x))
+
+
+# ------------------------------------------------------------------------------------------
+# Attention and recurrent layers
+# ------------------------------------------------------------------------------------------
+
+
+def scaled_dot_product_attention(
+    r: Rounding, q: Any, k: Any, v: Any, attn_mask: Any = None, is_causal: bool = False,
+    scale: float | None = None,
+) -> Any:  # fmt: skip
+    scale = 1 / math.sqrt(q.shape[-1]) if scale is None else scale
+    s = r(r(q) @ r(k).mT * scale)
+    hidden = torch.zeros(s.shape[-2:], dtype=torch.bool)
+    if is_causal:
+        hidden = torch.ones_like(hidden).triu(1)
+    elif attn_mask is not None and attn_mask.dtype == torch.bool:
+        hidden = ~attn_mask
+    elif attn_mask is not None:
+        s = r(s + attn_mask)
+    s = s.masked_fill(hidden, -math.inf)
+    a = softmax(r, s, -1).masked_fill(hidden.all(-1, keepdim=True), 0)
+    return r(r(a) @ r(v))
+
+
+def _gates(r: Rounding, z: Any, count: int) -> list:
+    return [r(part) for part in z.chunk(count, -1)]
+
+
+def _product(r: Rounding, x: Any, w: Any, b: Any = None) -> Any:
+    return r(torch.nn.functional.linear(r(x), r(w), None if b is None else r(b)))
+
+
+def lstm_sequence(r: Rounding, x: Any, h: Any, c: Any, w_ih: Any, w_hh: Any, b: Any) -> tuple:
+    outputs = []
+    for xt in x:
+        i, f, g, o = _gates(r, r(_product(r, xt, w_ih, b) + _product(r, h, w_hh)), 4)
+        i, f, g, o = r.sigmoid(i), r.sigmoid(f), r.tanh(g), r.sigmoid(o)
+        c = r(r(f * r(c)) + r(i * g))
+        h = r(o * r.tanh(c))
+        outputs.append(h)
+    return torch.stack(outputs), c
+
+
+def gru_sequence(r: Rounding, x: Any, h: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> Any:
+    outputs = []
+    for xt in x:
+        zr, zu, zn = _gates(r, _product(r, xt, w_ih, b_ih), 3)
+        sr, su, sn = _gates(r, _product(r, h, w_hh, b_hh), 3)
+        reset, update = r.sigmoid(zr + sr), r.sigmoid(zu + su)
+        n = r.tanh(zn + r(reset * sn))
+        h = r(r(r(1 - update) * n) + r(update * r(h)))
+        outputs.append(h)
+    return torch.stack(outputs)
+
+
+def rnn_sequence(r: Rounding, x: Any, h: Any, w_ih: Any, w_hh: Any, b: Any, nonlinearity: str
+                 ) -> Any:  # fmt: skip
+    outputs = []
+    for xt in x:
+        z = r(_product(r, xt, w_ih, b) + _product(r, h, w_hh))
+        h = r.tanh(z) if nonlinearity == "tanh" else z.relu()
+        outputs.append(h)
+    return torch.stack(outputs)
+
+
+def adam(r: Rounding, decoupled: bool, p: Any, *gradients: Any) -> Any:
+    kind = torch.optim.AdamW if decoupled else torch.optim.Adam
+    parameter = torch.nn.Parameter(p.clone())
+    optimizer = kind([parameter], lr=0.01, weight_decay=0.1, foreach=False)
+    for g in gradients:
+        parameter.grad = r.noise(g)
+        optimizer.step()
+        parameter.data = r.noise(parameter.data)
+    return parameter.detach()
 
 
 def by_steps(name: str) -> Callable | None:

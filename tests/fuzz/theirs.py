@@ -56,6 +56,37 @@ def selective_scan(u: Any, delta: Any, A: Any, B: Any, C: Any, return_last_state
     return torch.stack(outputs, 2), h
 
 
+def decode(x: Any, keys: Any, values: Any, *layers: Any) -> tuple:
+    """One more token through a block of a GPT: x + attention(norm x), x + mlp(norm x)."""
+    norm1, b1, qkv, b_qkv, proj, b_proj, norm2, b2, fc, b_fc, out, b_out = layers
+    samples, heads, _, depth = keys.shape
+    three = F.linear(F.layer_norm(x, x.shape[1:], norm1, b1), qkv, b_qkv)
+    q, k, v = three.reshape(samples, 3, heads, 1, depth).unbind(1)
+    keys, values = torch.cat([keys, k], 2), torch.cat([values, v], 2)
+    weights = torch.softmax(q @ keys.mT / math.sqrt(depth), -1)
+    x = x + F.linear((weights @ values).reshape(x.shape), proj, b_proj)
+    inner = F.gelu(F.linear(F.layer_norm(x, x.shape[1:], norm2, b2), fc, b_fc), approximate="tanh")
+    return x + F.linear(inner, out, b_out), k[:, :, 0], v[:, :, 0]
+
+
+def clip_grad_norm(most: float, *gradients: Any) -> list:
+    parameters = [torch.nn.Parameter(torch.zeros_like(g)) for g in gradients]
+    for parameter, g in zip(parameters, gradients):
+        parameter.grad = g.clone()
+    norm = torch.nn.utils.clip_grad_norm_(parameters, most)
+    return [norm, *(p.grad for p in parameters)]
+
+
+def adam(decoupled: bool, start: Any, *gradients: Any) -> Any:
+    parameter = torch.nn.Parameter(start.clone())
+    kind = torch.optim.AdamW if decoupled else torch.optim.Adam
+    optimizer = kind([parameter], lr=0.01, weight_decay=0.1, foreach=False)
+    for g in gradients:
+        parameter.grad = g.clone()
+        optimizer.step()
+    return parameter.detach()
+
+
 def theirs(name: str) -> Callable:
     """PyTorch's version of the op."""
     if name in globals() and not hasattr(F, name):

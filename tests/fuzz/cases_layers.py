@@ -1,0 +1,220 @@
+"""Further ops: attention, convolution, pooling, recurrent layers, and kernels outside of ops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .cases import Arg, Case, case, floats, maybe
+from .values import Draw
+
+# ------------------------------------------------------------------------------------------
+# Attention
+# ------------------------------------------------------------------------------------------
+
+
+@case
+def scaled_dot_product_attention(draw: Draw) -> Case:
+    width, queries = draw.size(65, empty=False), draw.size(300, empty=False)
+    keys = queries if draw.chance(0.5) else draw.size(300, empty=False)
+    lead = tuple(draw.size(5, empty=False) for _ in range(draw.integer(0, 2)))
+    value = width if draw.chance(0.7) else draw.size(33, empty=False)
+    q, k = floats(draw, *lead, queries, width), floats(draw, *lead, keys, width)
+    kwargs: dict[str, Any] = {}
+    if draw.chance(0.4):
+        kwargs["is_causal"] = True
+    elif draw.chance(0.5):
+        shape = (queries, keys) if draw.chance(0.5) else (*lead, queries, keys)
+        if draw.chance(0.5):
+            kwargs["attn_mask"] = Arg(draw.rng.random(shape) < 0.7, False, False)
+        else:
+            kwargs["attn_mask"] = floats(draw, *shape, kind="normal")
+            kwargs["attn_mask"].grad = draw.chance(0.3)
+    if draw.chance(0.2):
+        kwargs["scale"] = float(draw.choice((0.1, 1.0, 3.0)))
+    args = q, k, floats(draw, *lead, keys, value)
+    return Case("scaled_dot_product_attention", args, kwargs)
+
+
+# ------------------------------------------------------------------------------------------
+# Windows over lines and pictures
+# ------------------------------------------------------------------------------------------
+
+
+def _windows(draw: Draw, dims: int) -> tuple[tuple, tuple, tuple, tuple]:
+    """kernel, stride, padding and dilation"""
+    return (
+        tuple(draw.integer(1, 4) for _ in range(dims)),
+        tuple(draw.integer(1, 3) for _ in range(dims)),
+        tuple(draw.integer(0, 2) for _ in range(dims)),
+        tuple(draw.integer(1, 2) for _ in range(dims)),
+    )
+
+
+def _image(draw: Draw, least: tuple) -> tuple:
+    """Sizes of an image, no smaller than `least`."""
+    return tuple(max(n, draw.size(65, empty=False)) for n in least)
+
+
+def _reach(kernel: tuple, padding: tuple, dilation: tuple) -> tuple:
+    """The least sizes of an image that hold one window."""
+    windows = zip(kernel, padding, dilation)
+    return tuple(max(1, d * (k - 1) + 1 - 2 * p) for k, p, d in windows)
+
+
+@case
+def convolution(draw: Draw) -> Case:
+    dims = draw.integer(1, 2)
+    kernel, stride, padding, dilation = _windows(draw, dims)
+    groups = draw.integer(1, 3) if draw.chance(0.3) else 1
+    samples, inner, outer = draw.size(17), draw.size(33, empty=False), draw.size(33, empty=False)
+    x = floats(draw, samples, inner * groups, *_image(draw, _reach(kernel, padding, dilation)))
+    w = floats(draw, outer * groups, inner, *kernel)
+    args = x, w, maybe(draw, outer * groups), stride, padding, dilation, groups
+    return Case(f"conv{dims}d", args)
+
+
+@case
+def conv_transpose(draw: Draw) -> Case:
+    dims = draw.integer(1, 2)
+    kernel, stride, _, dilation = _windows(draw, dims)
+    groups = draw.integer(1, 3) if draw.chance(0.3) else 1
+    samples, inner, outer = draw.size(9), draw.size(33, empty=False), draw.size(17, empty=False)
+    x = floats(draw, samples, inner * groups, *_image(draw, (1,) * dims))
+    w = floats(draw, inner * groups, outer, *kernel)
+    extra = tuple(draw.integer(0, max(s, d) - 1) for s, d in zip(stride, dilation))
+    args = x, w, maybe(draw, outer * groups), stride, 0, extra, groups, dilation
+    return Case(f"conv_transpose{dims}d", args)
+
+
+@case
+def max_pool(draw: Draw) -> Case:
+    dims = draw.integer(1, 2)
+    kernel, stride, _, dilation = _windows(draw, dims)
+    padding = tuple(draw.integer(0, k // 2) for k in kernel)
+    shape = draw.size(17), draw.size(17, empty=False)
+    image = _image(draw, _reach(kernel, padding, dilation))
+    x = floats(draw, *shape, *image, smooth=False)
+    return Case(f"max_pool{dims}d", (x, kernel, stride, padding, dilation, draw.chance(0.2)))
+
+
+@case
+def avg_pool(draw: Draw) -> Case:
+    dims = draw.integer(1, 2)
+    kernel, stride, _, _ = _windows(draw, dims)
+    padding = tuple(draw.integer(0, k // 2) for k in kernel)
+    shape = draw.size(17), draw.size(17, empty=False)
+    x = floats(draw, *shape, *_image(draw, _reach(kernel, padding, (1,) * dims)))
+    return Case(
+        f"avg_pool{dims}d", (x, kernel, stride, padding, draw.chance(0.2), draw.chance(0.5))
+    )
+
+
+def _adaptive(name: str, smooth: bool, draw: Draw) -> Case:
+    dims = draw.integer(1, 2)
+    shape = draw.size(17), draw.size(17, empty=False)
+    image = _image(draw, (1,) * dims)
+    output = tuple(draw.integer(1, max(2, n)) for n in image)
+    x = floats(draw, *shape, *image, smooth=smooth)
+    return Case(f"{name}{dims}d", (x, output[0] if dims == 1 else output))
+
+
+@case
+def adaptive_avg_pool(draw: Draw) -> Case:
+    return _adaptive("adaptive_avg_pool", True, draw)
+
+
+@case
+def adaptive_max_pool(draw: Draw) -> Case:
+    return _adaptive("adaptive_max_pool", False, draw)
+
+
+# ------------------------------------------------------------------------------------------
+# Sequences
+# ------------------------------------------------------------------------------------------
+
+
+def _recurrent(draw: Draw, gates: int) -> tuple:
+    """x (T, N, in), h (N, H), w_ih, w_hh and the number of gates times H"""
+    size, inputs = draw.size(65, empty=False), draw.size(65, empty=False)
+    samples, steps = draw.size(33, empty=False), draw.size(17, empty=False)
+    x, h = floats(draw, steps, samples, inputs), floats(draw, samples, size)
+    w_ih, w_hh = floats(draw, gates * size, inputs), floats(draw, gates * size, size)
+    for w in (w_ih, w_hh):
+        w.array /= np.sqrt(w.array.shape[1])
+    return x, h, w_ih, w_hh, gates * size
+
+
+@case
+def lstm_sequence(draw: Draw) -> Case:
+    x, h, w_ih, w_hh, size = _recurrent(draw, 4)
+    return Case(
+        "lstm_sequence", (x, h, floats(draw, *h.array.shape), w_ih, w_hh, maybe(draw, size))
+    )
+
+
+@case
+def gru_sequence(draw: Draw) -> Case:
+    x, h, w_ih, w_hh, size = _recurrent(draw, 3)
+    return Case("gru_sequence", (x, h, w_ih, w_hh, maybe(draw, size), maybe(draw, size)))
+
+
+@case
+def rnn_sequence(draw: Draw) -> Case:
+    x, h, w_ih, w_hh, size = _recurrent(draw, 1)
+    nonlinearity = draw.choice(("tanh", "relu"))
+    if nonlinearity == "relu":
+        for arg in (x, h, w_ih, w_hh):
+            arg.smooth = False
+    return Case("rnn_sequence", (x, h, w_ih, w_hh, maybe(draw, size), nonlinearity))
+
+
+@case
+def selective_scan(draw: Draw) -> Case:
+    states, channels = draw.size(33, empty=False), draw.size(65, empty=False)
+    samples, steps = draw.size(5, empty=False), draw.size(17, empty=False)
+    u = floats(draw, samples, channels, steps)
+    delta = Arg(draw.rng.uniform(0.01, 1, u.array.shape), True)
+    A = Arg(draw.rng.uniform(-3, -0.01, (channels, states)), True)
+    B, C = (floats(draw, samples, states, steps) for _ in range(2))
+    return Case("selective_scan", (u, delta, A, B, C), {"return_last_state": True})
+
+
+# ------------------------------------------------------------------------------------------
+# Kernels outside of ops
+# ------------------------------------------------------------------------------------------
+
+
+@case
+def decode(draw: Draw) -> Case:
+    """One more token through a block of a GPT, with the keys and values of those before it."""
+    heads, depth, samples = draw.integer(1, 4), draw.size(33, empty=False), draw.integer(1, 4)
+    length, width = draw.size(65, empty=False), heads * depth
+    cache = [floats(draw, samples, heads, length, depth, grad=False) for _ in range(2)]
+    shapes = [(width,), (3 * width, width), (width, width), (width,)]
+    shapes += [(4 * width, width), (width, 4 * width)]
+    x = floats(draw, samples, width, grad=False)
+    layers: list = []
+    for shape in shapes:
+        weight = floats(draw, *shape, grad=False)
+        weight.array /= np.sqrt(width)
+        layers += [weight, floats(draw, shape[0], grad=False) if draw.chance(0.5) else None]
+    return Case("decode", (x, *cache, *layers))
+
+
+@case
+def clip_grad_norm(draw: Draw) -> Case:
+    count = draw.integer(1, 3)
+    shapes = [(draw.size(), draw.size(129)) for _ in range(count)]
+    gradients = [floats(draw, *shape, grad=False) for shape in shapes]
+    return Case("clip_grad_norm", (float(draw.choice((0.1, 1.0, 100.0))), *gradients))
+
+
+@case
+def adam(draw: Draw) -> Case:
+    """Three steps of Adam or AdamW; the optimisers' tests have its options and extremes."""
+    shape = draw.size(), draw.size(129)
+    tensors = [floats(draw, *shape, kind=str(draw.choice(("normal", "large", "tiny"))), grad=False)
+               for _ in range(4)]  # fmt: skip
+    return Case("adam", (draw.chance(0.5), *tensors))
