@@ -8,3 +8,8 @@ judge.py      what counts as a difference
 run.py        python -m tests.fuzz.run --count 10000 --seed 0 --op linear
 test_fuzz.py  some cases in every run of the tests, 20,000 in the slow ones
 """
+
+import os
+
+# Threads of OpenMP that spin between its calls would slow PyTorch's, which take turns with kernels.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")

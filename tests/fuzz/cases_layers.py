@@ -21,6 +21,12 @@ def scaled_dot_product_attention(draw: Draw) -> Case:
     lead = tuple(draw.size(5, empty=False) for _ in range(draw.integer(0, 2)))
     value = width if draw.chance(0.7) else draw.size(33, empty=False)
     q, k = floats(draw, *lead, queries, width), floats(draw, *lead, keys, width)
+    v = floats(draw, *lead, keys, value)
+    for x in (q, k, v):
+        # PyTorch lets NaN in a key pass to queries that may not attend to it, as 0·NaN is NaN;
+        # the kernel does not look at later keys. And where infinite queries make all scores of a
+        # row −inf, it takes that for a mask, and gives 0. Both may differ, so they are not drawn.
+        np.nan_to_num(x.array, copy=False, nan=1.0, posinf=2.0, neginf=-2.0)
     kwargs: dict[str, Any] = {}
     if draw.chance(0.4):
         kwargs["is_causal"] = True
@@ -33,8 +39,7 @@ def scaled_dot_product_attention(draw: Draw) -> Case:
             kwargs["attn_mask"].grad = draw.chance(0.3)
     if draw.chance(0.2):
         kwargs["scale"] = float(draw.choice((0.1, 1.0, 3.0)))
-    args = q, k, floats(draw, *lead, keys, value)
-    return Case("scaled_dot_product_attention", args, kwargs)
+    return Case("scaled_dot_product_attention", (q, k, v), kwargs, max(queries, keys))
 
 
 # ------------------------------------------------------------------------------------------
@@ -72,7 +77,7 @@ def convolution(draw: Draw) -> Case:
     x = floats(draw, samples, inner * groups, *_image(draw, _reach(kernel, padding, dilation)))
     w = floats(draw, outer * groups, inner, *kernel)
     args = x, w, maybe(draw, outer * groups), stride, padding, dilation, groups
-    return Case(f"conv{dims}d", args)
+    return Case(f"conv{dims}d", args, depth=max(x.array.size // inner, inner * 16, outer * 16))
 
 
 @case
@@ -85,7 +90,8 @@ def conv_transpose(draw: Draw) -> Case:
     w = floats(draw, inner * groups, outer, *kernel)
     extra = tuple(draw.integer(0, max(s, d) - 1) for s, d in zip(stride, dilation))
     args = x, w, maybe(draw, outer * groups), stride, 0, extra, groups, dilation
-    return Case(f"conv_transpose{dims}d", args)
+    depth = max(9 * x.array.size // inner, inner * 16, outer * 16)
+    return Case(f"conv_transpose{dims}d", args, depth=depth)
 
 
 @case
@@ -142,8 +148,13 @@ def _recurrent(draw: Draw, gates: int) -> tuple:
     x, h = floats(draw, steps, samples, inputs), floats(draw, samples, size)
     w_ih, w_hh = floats(draw, gates * size, inputs), floats(draw, gates * size, size)
     for w in (w_ih, w_hh):
-        w.array /= np.sqrt(w.array.shape[1])
+        # Large weights make a chaotic system: the last digit of a state decides all later ones.
+        w.array = np.clip(w.array, -4, 4) / np.sqrt(w.array.shape[1])
     return x, h, w_ih, w_hh, gates * size
+
+
+def _depth(x: Arg, w_hh: Arg) -> int:
+    return max(x.array.shape[0] * x.array.shape[1], *w_hh.array.shape)
 
 
 @case
@@ -157,7 +168,11 @@ def lstm_sequence(draw: Draw) -> Case:
 @case
 def gru_sequence(draw: Draw) -> Case:
     x, h, w_ih, w_hh, size = _recurrent(draw, 3)
-    return Case("gru_sequence", (x, h, w_ih, w_hh, maybe(draw, size), maybe(draw, size)))
+    return Case(
+        "gru_sequence",
+        (x, h, w_ih, w_hh, maybe(draw, size), maybe(draw, size)),
+        depth=_depth(x, w_hh),
+    )
 
 
 @case
@@ -167,7 +182,8 @@ def rnn_sequence(draw: Draw) -> Case:
     if nonlinearity == "relu":
         for arg in (x, h, w_ih, w_hh):
             arg.smooth = False
-    return Case("rnn_sequence", (x, h, w_ih, w_hh, maybe(draw, size), nonlinearity))
+    args = x, h, w_ih, w_hh, maybe(draw, size), nonlinearity
+    return Case("rnn_sequence", args, depth=_depth(x, w_hh))
 
 
 @case
@@ -200,7 +216,7 @@ def decode(draw: Draw) -> Case:
         weight = floats(draw, *shape, grad=False)
         weight.array /= np.sqrt(width)
         layers += [weight, floats(draw, shape[0], grad=False) if draw.chance(0.5) else None]
-    return Case("decode", (x, *cache, *layers))
+    return Case("decode", (x, *cache, *layers), depth=4 * width)
 
 
 @case

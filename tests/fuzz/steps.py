@@ -18,8 +18,12 @@ import torch
 class Rounding:
     """x ↦ x·(1 ± unit) ± least, and its gradient likewise, with random signs.
 
-    least: the least normal number, as what is below may become 0.
+    least: the least normal number, as what is below may become 0. forward: whether values are
+    changed, or gradients only; for a row of equal numbers, for one, the values have no error at all,
+    and one would hide how large the gradient is.
     """
+
+    forward = True
 
     def __init__(self, unit: float, least: float, rng: np.random.Generator):
         self.unit, self.least = unit, least
@@ -45,7 +49,7 @@ class _Rounded(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Any, rounding: Rounding) -> Any:
         ctx.rounding = rounding
-        return rounding.noise(x)
+        return rounding.noise(x) if rounding.forward else x.clone()
 
     @staticmethod
     def backward(ctx: Any, g: Any) -> Any:
@@ -55,7 +59,7 @@ class _Rounded(torch.autograd.Function):
 class _Squashed(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Any, function: Callable, slope: Callable, rounding: Rounding) -> Any:
-        y = rounding.noise(function(x))
+        y = rounding.noise(function(x)) if rounding.forward else function(x)
         ctx.slope, ctx.rounding = rounding.noise(slope(y)), rounding
         return y
 
@@ -80,9 +84,20 @@ def log_softmax(r: Rounding, x: Any, dim: int) -> Any:
     return r(r(shifted) - r(torch.log(total)))
 
 
-def cross_entropy(r: Rounding, x: Any, target: Any, **options: Any) -> Any:
-    # Of log-probabilities cross_entropy makes log_softmax again, which leaves them as they are.
-    return r(torch.nn.functional.cross_entropy(log_softmax(r, x, 1), target, **options))
+def cross_entropy(r: Rounding, x: Any, target: Any, weight: Any = None, reduction: str = "mean",
+                  ignore_index: int = -100, label_smoothing: float = 0.0) -> Any:  # fmt: skip
+    p = log_softmax(r, x, 1)
+    counts = (target != ignore_index).to(x.dtype)
+    chosen = torch.where(target == ignore_index, 0, target)[:, None]
+    w = torch.ones(x.shape[1], dtype=x.dtype) if weight is None else weight
+    pull = w[chosen[:, 0]] * counts
+    shape = (-1,) + (1,) * (x.ndim - 2)
+    even = r(r(r(p) * w.reshape(shape)).sum(1)) * counts / x.shape[1]
+    own = r(r(p).gather(1, chosen)[:, 0] * pull)
+    loss = -r(r((1 - label_smoothing) * own) + r(label_smoothing * even))
+    if reduction == "none":
+        return loss
+    return r(r(loss).sum()) / (pull.sum() if reduction == "mean" else 1)
 
 
 # ------------------------------------------------------------------------------------------

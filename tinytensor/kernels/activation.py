@@ -45,7 +45,10 @@ def gelu_tanh_gradient(start, stop, x, g, dx):
     for i in range(start, stop):
         v = x[i]
         s = sigmoid(v * (LINEAR + CUBIC * v * v))
-        dx[i] = g[i] * (s + v * s * (f32(1.0) - s) * (LINEAR + f32(3.0) * CUBIC * v * v))
+        bend = s * (f32(1.0) - s)
+        # v² may be infinite where bend is 0, and their product NaN
+        slope = LINEAR if bend == f32(0.0) else LINEAR + f32(3.0) * CUBIC * v * v
+        dx[i] = g[i] * (s + v * bend * slope)
 
 
 @parallel

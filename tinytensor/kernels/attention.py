@@ -2,9 +2,9 @@
 
 Forward runs over the keys block by block with a softmax that corrects itself (Milakov and
 Gimelshein 2018; Dao et al. 2022): m is the largest score so far and l the sum of exp(s − m), and
-when m grows, what has been summed shrinks by exp(m_before − m). What is kept for backward is one
-number for each query, log Σ exp s, from which each tile's weights A = exp(s − log Σ exp s) are made
-again.
+when m grows, what has been summed shrinks by exp(m_before − m). What is kept for backward is m and
+1/l for each query, from which each tile's weights A = exp(s − m)/l are made again. (The sum
+m + log l would lose the logarithm where m is large.)
 
 Scores are worked out as s / ln 2, and powers are of 2, which takes fewer steps than powers of e.
 Keys and values meet many rows of queries, so they are laid out for that first: see product.py.
@@ -12,7 +12,6 @@ Keys and values meet many rows of queries, so they are laid out for that first: 
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -81,12 +80,12 @@ def keys_of(panels, begin, until):
 
 @parallel_for(
     _matrices, _matrices, _matrices, _matrices, _matrices, types.float32, types.boolean, _result,
-    _numbers,
+    _numbers, _numbers,
 )  # fmt: skip
-def attention(start, stop, query, key, value, bias, drop, scale, causal, y, normalizer):
-    """y = softmax(Q·Kᵀ·scale + bias)·V; normalizer = log₂ Σ exp of each row of scores.
+def attention(start, stop, query, key, value, bias, drop, scale, causal, y, tops, shares):
+    """y = softmax(Q·Kᵀ·scale + bias)·V; tops = m and shares = 1/l of each row of scores.
 
-    A row that may attend to nothing gives zeros; its normalizer is +inf, so that A is 0 there.
+    A row that may attend to nothing gives zeros; its share is 0, so that A is 0 there.
     """
     heads, length, width = query.shape[1], query.shape[2], value.shape[3]
     blocks = (length + QUERIES - 1) // QUERIES
@@ -115,20 +114,20 @@ def attention(start, stop, query, key, value, bias, drop, scale, causal, y, norm
         for i in range(rows):
             result = line(y[n, h], first + i)
             if total[i] == f32(0.0):
-                normalizer[n, h, first + i] = f32(np.inf)
+                tops[n, h, first + i], shares[n, h, first + i] = f32(0.0), f32(0.0)
                 result[:] = f32(0.0)
             else:
-                normalizer[n, h, first + i] = top[i] + LOG2_E * math.log(total[i])
+                tops[n, h, first + i], shares[n, h, first + i] = top[i], f32(1.0) / total[i]
                 for j in range(width):
                     result[j] = out[i, j] / total[i]
 
 
 @parallel_for(
     _matrices, _matrices, _matrices, _matrices, _matrices, types.float32, types.boolean, _matrices,
-    _numbers, _matrices, _result, _result, _result,
+    _numbers, _numbers, _matrices, _result, _result, _result,
 )  # fmt: skip
 def attention_gradient(
-    start, stop, query, key, value, bias, drop, scale, causal, y, normalizer, g, dq, dk, dv
+    start, stop, query, key, value, bias, drop, scale, causal, y, tops, shares, g, dq, dk, dv
 ):  # fmt: skip
     """dV = Aᵀ·g,  dA = g·Vᵀ,  dS = A·(dA − Σ g·y),  dQ = dS·K·scale,  dK = dSᵀ·Q·scale
 
@@ -161,7 +160,9 @@ def attention_gradient(
                 )  # fmt: skip
                 weights, ds = a[: last - first, :some], da[: last - first, :some]
                 multiply(g_rows, keys_of(v_t, begin, until), ds, 1.0, 0.0)
-                weights_and_gradient(a, da, some, drop, n, h, first, last, begin, normalizer, delta)
+                weights_and_gradient(
+                    a, da, some, drop, n, h, first, last, begin, tops, shares, delta
+                )
                 # The first keys come first, so that no dQ is there yet.
                 multiply(ds, k[:, begin:until], dq[n, h, first:last], scale, 1.0 if begin else 0.0)
                 multiply(ds.T, q[:, first:last], dk[n, h, begin:until], scale, 1.0)
@@ -189,24 +190,24 @@ def clear(x):
 
 
 @part
-def weights_and_gradient(s, da, keys, drop, n, h, first, last, start, normalizer, delta):
+def weights_and_gradient(s, da, keys, drop, n, h, first, last, start, tops, shares, delta):
     """s ← A (with dropout, A·D) and da ← dS, for one tile of scores s and of g·Vᵀ."""
     for i in range(last - first):
-        z, along = normalizer[n, h, first + i], delta[first + i]
+        top, share, along = tops[n, h, first + i], shares[n, h, first + i], delta[first + i]
         if drop.size:
             for j in range(keys):
-                a, kept = exp2_up_to_0(s[i, j] - z), drop[n, h, first + i, start + j]
+                a, kept = exp2_up_to_0(s[i, j] - top) * share, drop[n, h, first + i, start + j]
                 s[i, j] = a * kept
                 da[i, j] = a * (da[i, j] * kept - along)
         else:
             for j in range(keys):
-                a = exp2_up_to_0(s[i, j] - z)
+                a = exp2_up_to_0(s[i, j] - top) * share
                 s[i, j] = a
                 da[i, j] = a * (da[i, j] - along)
 
 
-def score_normalizer(op: Any) -> None:
-    """Under this name the op keeps log₂ Σ exp of each row of scores, (N, H, L)."""
+def tops_and_shares(op: Any) -> None:
+    """Under this name the op keeps m and 1/l of each row of scores, (2, N, H, L)."""
 
 
 def _as_heads(x: Any) -> Any:
@@ -260,18 +261,18 @@ def scaled_dot_product_attention_forward(
     scores_shape = (*query.shape[:3], key.shape[2])
     bias, drop = _expanded(bias, scores_shape), _expanded(drop, scores_shape)
     y = _empty_heads((*query.shape[:3], value.shape[3]))
-    normalizer = np.empty(query.shape[:3], dtype=query.dtype)
+    kept = np.empty((2, *query.shape[:3]), dtype=query.dtype)
     blocks = (query.shape[2] + QUERIES - 1) // QUERIES
     tasks = query.shape[0] * query.shape[1] * blocks
-    attention(tasks, query, key, value, bias, drop, f32(scale), causal, y, normalizer)
-    op.remember(score_normalizer, normalizer)
+    attention(tasks, query, key, value, bias, drop, f32(scale), causal, y, *kept)
+    op.remember(tops_and_shares, kept)
     return y.reshape(shape)
 
 
 def scaled_dot_product_attention_backward(op: Any, g: Any) -> Any:
     query, key, value, bias, drop, y = op.saved
-    normalizer = op.kept(score_normalizer)
-    if normalizer is None or op.needs(2):
+    kept = op.kept(tops_and_shares)
+    if kept is None or op.needs(2):
         return NotImplemented
     shapes = query.shape, key.shape, value.shape
     query, key, value, y, g = map(_as_heads, (query, key, value, y, g))
@@ -280,6 +281,6 @@ def scaled_dot_product_attention_backward(op: Any, g: Any) -> Any:
     dq, dk, dv = _empty_gradients(query, key, value)
     attention_gradient(
         query.shape[0] * query.shape[1], query, key, value, bias, drop, f32(op.scale), op.causal,
-        y, normalizer, g, dq, dk, dv,
+        y, *kept, g, dq, dk, dv,
     )  # fmt: skip
     return dq.reshape(shapes[0]), dk.reshape(shapes[1]), None, dv.reshape(shapes[2])

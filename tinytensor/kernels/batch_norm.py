@@ -11,13 +11,17 @@ from ..ops.layer_norm import average, mean_square
 from .compile import parallel, part
 from .layout import contiguous, flat
 from .memory import empty
-from .vector_math import f32
+from .norm import gradient
+from .vector_math import f32, minus, plus, times
+
+# Sums over the positions of one sample are float32, so that they vectorise; those over samples
+# float64, as there may be thousands, of one position each.
 
 
 @part
 def total(x, channel):
     """Σ x over samples and positions"""
-    result = f32(0.0)
+    result = 0.0
     for n in range(x.shape[0]):
         line, part = x[n, channel], f32(0.0)
         for j in range(line.size):
@@ -27,29 +31,38 @@ def total(x, channel):
 
 
 @part
-def total_square(x, channel, center):
-    """Σ (x − center)²"""
-    result = f32(0.0)
+def total_and_square(x, channel, center):
+    """Σ (x − center) and Σ (x − center)²"""
+    result, square = 0.0, 0.0
     for n in range(x.shape[0]):
-        line, part = x[n, channel], f32(0.0)
+        line, part, part_square = x[n, channel], f32(0.0), f32(0.0)
         for j in range(line.size):
-            part += (line[j] - center) * (line[j] - center)
+            distance = minus(line[j], center)
+            part += distance
+            part_square += distance * distance
         result += part
-    return result
+        square += part_square
+    return result, square
 
 
 @parallel
 def batch_norm(start, stop, x, weight, bias, eps, y, centers, variances):
     """y = w·(x − m) / √(v + eps) + b for each channel of x (N, C, L); m and v are kept, (C)."""
-    count = f32(x.shape[0] * x.shape[2])
+    count = x.shape[0] * x.shape[2]
     for c in range(start, stop):
-        center = total(x, c) / count
-        variance = total_square(x, c, center) / count
+        # The first mean may be off by a few last places, which in a channel far from 0, or of
+        # one number only, is more than the numbers differ by. Their mean distance from it says how
+        # far, and belongs to the mean, not to the variance.
+        first = f32(total(x, c) / count)
+        distance, square = total_and_square(x, c, first)
+        distance /= count
+        center = f32(first + distance)
+        variance = f32(max(square / count - distance * distance, 0.0))
         scale = weight[c] / np.sqrt(variance + eps)
         for n in range(x.shape[0]):
             line, out = x[n, c], y[n, c]
             for j in range(line.size):
-                out[j] = (line[j] - center) * scale + bias[c]
+                out[j] = plus(times(minus(line[j], center), scale), bias[c])
         centers[c] = center
         variances[c] = variance
 
@@ -57,23 +70,23 @@ def batch_norm(start, stop, x, weight, bias, eps, y, centers, variances):
 @parallel
 def batch_norm_gradient(start, stop, x, weight, eps, centers, variances, g, dx, dw, db):
     """dw = Σ g·n,  db = Σ g,  dx = w·s·(g − mean g − n·mean(g·n)),  n = (x − m)·s"""
-    count = f32(x.shape[0] * x.shape[2])
+    count = x.shape[0] * x.shape[2]
     for c in range(start, stop):
         center, scale = centers[c], f32(1.0) / np.sqrt(variances[c] + eps)
-        along = f32(0.0)
+        along = 0.0
         for n in range(x.shape[0]):
             line, slope, part = x[n, c], g[n, c], f32(0.0)
             for j in range(line.size):
-                part += slope[j] * (line[j] - center)
+                part += times(slope[j], minus(line[j], center))
             along += part
-        dw[c] = along * scale
-        db[c] = total(g, c)
-        middle, tilt = db[c] / count, scale * dw[c] / count
+        slopes = total(g, c)
+        dw[c], db[c] = along * scale, slopes
+        middle, tilt = f32(slopes / count), f32(along * scale * scale / count)
+        factor = weight[c] * scale
         for n in range(x.shape[0]):
             line, slope, out = x[n, c], g[n, c], dx[n, c]
             for j in range(line.size):
-                rest = (slope[j] - middle) - (line[j] - center) * tilt
-                out[j] = weight[c] * scale * rest
+                out[j] = gradient(slope[j], middle, minus(line[j], center), tilt, factor)
 
 
 def _lines(x: Any) -> Any:

@@ -25,6 +25,7 @@ from .threads import get_num_threads
 # infinity stay what they are (so no "arcp", whose estimate of 1/√∞ is NaN).
 # For one number of threads the result is the same, run to run.
 _RULES = {"contract", "reassoc", "nsz"}
+_IN_ORDER = _RULES - {"reassoc"}
 _OPTIONS: dict[str, Any] = {
     "nogil": True,
     "fastmath": _RULES,
@@ -92,8 +93,12 @@ def part(function: Callable) -> Any:
 
 
 def ordered_part(function: Callable) -> Any:
-    """As `part`, without reordering: products and sums overflow and underflow where written."""
-    return _Part(function, targetoptions={**_OPTIONS, **_INLINED, "fastmath": {"contract"}})
+    """As `part`, for a function without sums over a loop: its steps stay in the order written.
+
+    Elsewhere of x − top − log LLVM may make x − (top + log), in which a large top swallows the
+    logarithm, and of x·scale·weight (x·weight)·scale, which may overflow on the way.
+    """
+    return _Part(function, targetoptions={**_OPTIONS, **_INLINED, "fastmath": _IN_ORDER})
 
 
 def serial(function: Callable) -> Any:

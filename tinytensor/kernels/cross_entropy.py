@@ -2,42 +2,48 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
-from ..ops.cross_entropy import divisor_of, log_normalizer
+from ..ops.cross_entropy import divisor_of
 from .compile import parallel
 from .layout import as_rows, flat
 from .memory import empty_like
-from .vector_math import exp, f32
+from .vector_math import exp, f32, minus
 
 
 @parallel
-def cross_entropy(start, stop, x, target, pull, loss, normalizer):
-    """loss = pull·(z − x[t]), z = log Σ exp x, for each row of x (M, C); rows of pull 0 are 0."""
+def cross_entropy(start, stop, x, target, pull, loss, tops, totals):
+    """loss = pull·(log Σ exp(x − top) − (x[t] − top)), top = max x, for each row of x (M, C)
+
+    Rows of pull 0 are 0. top and the sum are kept, (M) each.
+    """
     for row in range(start, stop):
         top = x[row, 0]
         for j in range(x.shape[1]):
             top = max(top, x[row, j])
-        base = f32(0.0) if math.isinf(top) else top
         total = f32(0.0)
         for j in range(x.shape[1]):
-            total += exp(x[row, j] - base)
-        z = base + np.log(total)
-        normalizer[row] = z
-        loss[row] = f32(0.0) if pull[row] == 0 else pull[row] * (z - x[row, target[row]])
+            total += exp(x[row, j] - top)
+        tops[row], totals[row] = top, total
+        surprise = minus(np.log(total), minus(x[row, target[row]], top))
+        loss[row] = f32(0.0) if pull[row] == 0 else pull[row] * surprise
 
 
 @parallel
-def cross_entropy_gradient(start, stop, x, target, pull, normalizer, g, dx):
+def cross_entropy_gradient(start, stop, x, target, pull, tops, totals, g, dx):
     """dx = g·pull·(softmax x − onehot t), g (M)"""
     for row in range(start, stop):
-        factor, z = g[row] * pull[row], normalizer[row]
+        factor, top = g[row] * pull[row], tops[row]
+        scale = factor / totals[row]
         for j in range(x.shape[1]):
-            dx[row, j] = factor * exp(x[row, j] - z)
+            dx[row, j] = scale * exp(x[row, j] - top)
         dx[row, target[row]] -= factor
+
+
+def tops_and_totals(op: Any) -> None:
+    """Under this name the op keeps max x and Σ exp(x − max x) of each row, (2, M)."""
 
 
 def cross_entropy_forward(
@@ -45,21 +51,21 @@ def cross_entropy_forward(
 ) -> Any:
     if spread is not None or target.dtype != np.int64:
         return NotImplemented
-    loss, normalizer = np.empty((2, x.shape[0]), dtype=x.dtype)
-    cross_entropy(x.shape[0], as_rows(x), flat(target), flat(pull), loss, normalizer)
-    op.remember(log_normalizer, normalizer.reshape(-1, 1))  # (M) → (M, 1)
+    loss, tops, totals = np.empty((3, x.shape[0]), dtype=x.dtype)
+    cross_entropy(x.shape[0], as_rows(x), flat(target), flat(pull), loss, tops, totals)
+    op.remember(tops_and_totals, (tops, totals))
     op.divisor = divisor_of(count, loss)
     return loss if count is None else loss.sum() / count
 
 
 def cross_entropy_backward(op: Any, g: Any) -> Any:
     x, target, pull, spread, _ = op.saved
-    normalizer = op.kept(log_normalizer)
-    if normalizer is None or spread is not None or target.dtype != np.int64:
+    kept = op.kept(tops_and_totals)
+    if kept is None or spread is not None or target.dtype != np.int64:
         return NotImplemented
     g = np.broadcast_to(g / op.divisor, pull.shape)  # () or (M) → (M)
     dx = empty_like(x)
     cross_entropy_gradient(
-        x.shape[0], as_rows(x), flat(target), flat(pull), flat(normalizer), flat(g), dx
+        x.shape[0], as_rows(x), flat(target), flat(pull), *kept, flat(g), as_rows(dx)
     )
     return dx

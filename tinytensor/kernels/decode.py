@@ -11,6 +11,7 @@ import numpy as np
 
 from .activation import CUBIC, LINEAR
 from .compile import part, serial
+from .norm import normalized
 from .vector_math import exp, f32, sigmoid
 
 
@@ -50,7 +51,7 @@ def normalize(x, parameters, eps, y):
         variance += (x[j] - center) * (x[j] - center)
     scale = f32(1.0) / np.sqrt(variance / f32(x.size) + eps)
     for j in range(x.size):
-        y[j] = (x[j] - center) * scale * weight[j]
+        y[j] = normalized(x[j], center, scale, weight[j])
     if bias.size:
         y += bias
 

@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from .blas import gemm, share
-from .compile import parallel
+from .compile import parallel, part
 from .layout import as_rows
 from .memory import empty
 from .threads import get_num_threads
+
+BLOCK = 64  # rows that are summed one after the other
 
 
 @parallel
@@ -40,12 +42,25 @@ def linear_gradient(start, stop, parts, x, weight, g, dx, dw, db):
         if dw.size and first < last:
             gemm(g[:, first:last], True, x, False, dw[first:last], 1.0, 0.0)
         if db.size:
-            total = db[first:last]
-            total[:] = 0
-            for row in range(g.shape[0]):
-                line = g[row, first:last]  # loops vectorise along what they run through from 0 on
-                for j in range(total.size):
-                    total[j] += line[j]
+            sum_rows(g, first, last, db[first:last])
+
+
+@part
+def sum_rows(x, first, last, total):
+    """total ← Σ x over the rows, in the columns first … last, block by block.
+
+    A sum of many numbers one after the other loses a digit with each hundredfold.
+    """
+    total[:] = 0
+    sum = np.empty_like(total)  # of a block
+    for begin in range(0, x.shape[0], BLOCK):
+        sum[:] = 0
+        for row in range(begin, min(begin + BLOCK, x.shape[0])):
+            line = x[row, first:last]  # loops vectorise along what they run through from 0 on
+            for j in range(sum.size):
+                sum[j] += line[j]
+        for j in range(total.size):
+            total[j] += sum[j]
 
 
 _NO_MATRIX = np.empty((0, 0), dtype=np.float32)

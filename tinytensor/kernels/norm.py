@@ -9,11 +9,33 @@ import numpy as np
 
 from ..ops.layer_norm import average, mean_square
 from .blas import share
-from .compile import parallel
+from .compile import ordered_part, parallel, part
 from .layout import as_rows, flat
 from .memory import empty_like
 from .threads import get_num_threads
-from .vector_math import f32
+from .vector_math import f32, minus, plus, times
+
+BLOCK = 64  # rows whose gradients are summed one after the other; see sum_rows in linear.py
+
+
+@part
+def add_and_clear(x, total, i):
+    """total[i] ← total[i] + x, x ← 0"""
+    for j in range(x.size):
+        total[i, j] += x[j]
+        x[j] = f32(0.0)
+
+
+@ordered_part
+def normalized(x, center, scale, weight):
+    """w·n, n = (x − center)·scale"""
+    return (x - center) * scale * weight
+
+
+@ordered_part
+def gradient(dn, mean, n, along, scale):
+    """dx = scale·(dn − mean − n·along)"""
+    return scale * (dn - mean - n * along)
 
 
 @parallel
@@ -31,7 +53,7 @@ def layer_norm(start, stop, x, weight, bias, eps, y, centers, variances):
         variance = total / size
         scale = f32(1.0) / np.sqrt(variance + eps)
         for j in range(x.shape[1]):
-            y[row, j] = (x[row, j] - center) * scale * weight[j] + bias[j]
+            y[row, j] = plus(normalized(x[row, j], center, scale, weight[j]), bias[j])
         centers[row] = center
         variances[row] = variance
 
@@ -47,26 +69,28 @@ def layer_norm_gradient(start, stop, x, weight, eps, centers, variances, g, dx, 
     for i in range(start, stop):
         first, last = share(x.shape[0], parts, i)
         normal = np.empty(x.shape[1], dtype=np.float32)  # n of one row
-        dw_here, db_here = np.zeros_like(normal), np.zeros_like(normal)
+        dw_here, db_here = np.zeros_like(normal), np.zeros_like(normal)  # of a block of rows
+        dw[i], db[i] = f32(0.0), f32(0.0)
         for row in range(first, last):
             center, scale = centers[row], f32(1.0) / np.sqrt(variances[row] + eps)
             total = f32(0.0)
             along = f32(0.0)
             for j in range(x.shape[1]):
-                n = (x[row, j] - center) * scale
+                n = times(minus(x[row, j], center), scale)
                 normal[j] = n
-                total += g[row, j] * weight[j]
-                along += g[row, j] * weight[j] * n
+                dn = times(g[row, j], weight[j])
+                total += dn
+                along += dn * n
             total /= size
             along /= size
             for j in range(x.shape[1]):
                 dw_here[j] += g[row, j] * normal[j]
                 db_here[j] += g[row, j]
             for j in range(x.shape[1]):
-                dx[row, j] = scale * (g[row, j] * weight[j] - total - normal[j] * along)
-        for j in range(x.shape[1]):
-            dw[i, j] = dw_here[j]
-            db[i, j] = db_here[j]
+                dx[row, j] = gradient(times(g[row, j], weight[j]), total, normal[j], along, scale)
+            if row == last - 1 or row % BLOCK == BLOCK - 1:
+                add_and_clear(dw_here, dw, i)
+                add_and_clear(db_here, db, i)
 
 
 @parallel
@@ -80,7 +104,7 @@ def rms_norm(start, stop, x, weight, eps, y, squares):
         squares[row] = total / size
         scale = f32(1.0) / np.sqrt(squares[row] + eps)
         for j in range(x.shape[1]):
-            y[row, j] = x[row, j] * scale * weight[j]
+            y[row, j] = times(times(x[row, j], scale), weight[j])
 
 
 @parallel
@@ -90,21 +114,24 @@ def rms_norm_gradient(start, stop, x, weight, eps, squares, g, dx, dw):
     for i in range(start, stop):
         first, last = share(x.shape[0], parts, i)
         normal = np.empty(x.shape[1], dtype=np.float32)  # n of one row
-        dw_here = np.zeros_like(normal)
+        dw_here = np.zeros_like(normal)  # of a block of rows
+        dw[i] = f32(0.0)
         for row in range(first, last):
             scale = f32(1.0) / np.sqrt(squares[row] + eps)
             along = f32(0.0)
             for j in range(x.shape[1]):
                 n = x[row, j] * scale
                 normal[j] = n
-                along += g[row, j] * weight[j] * n
+                along += times(g[row, j], weight[j]) * n
             along /= size
             for j in range(x.shape[1]):
                 dw_here[j] += g[row, j] * normal[j]
             for j in range(x.shape[1]):
-                dx[row, j] = scale * (g[row, j] * weight[j] - normal[j] * along)
-        for j in range(x.shape[1]):
-            dw[i, j] = dw_here[j]
+                dx[row, j] = gradient(
+                    times(g[row, j], weight[j]), f32(0.0), normal[j], along, scale
+                )
+            if row == last - 1 or row % BLOCK == BLOCK - 1:
+                add_and_clear(dw_here, dw, i)
 
 
 def normalizes_rows(x: Any, axes: tuple, *parameters: Any) -> bool:

@@ -15,9 +15,18 @@ from .blas import share
 from .compile import parallel
 from .layout import as_rows, flat
 from .memory import empty_like
-from .norm import kept_shape, normalizes_rows, or_ones, row_length
+from .norm import (
+    BLOCK,
+    add_and_clear,
+    gradient,
+    kept_shape,
+    normalized,
+    normalizes_rows,
+    or_ones,
+    row_length,
+)
 from .threads import get_num_threads
-from .vector_math import f32
+from .vector_math import f32, minus, plus, times
 
 
 @parallel
@@ -37,7 +46,7 @@ def add_layer_norm(start, stop, x, residual, weight, bias, eps, total, y, center
         variance = second / size
         scale = f32(1.0) / np.sqrt(variance + eps)
         for j in range(x.shape[1]):
-            y[row, j] = (total[row, j] - center) * scale * weight[j] + bias[j]
+            y[row, j] = plus(normalized(total[row, j], center, scale, weight[j]), bias[j])
         centers[row] = center
         variances[row] = variance
 
@@ -54,27 +63,30 @@ def add_layer_norm_gradient(
     for i in range(start, stop):
         first, last = share(x.shape[0], parts, i)
         normal = np.empty(x.shape[1], dtype=np.float32)  # n of one row
-        dw_here, db_here = np.zeros_like(normal), np.zeros_like(normal)
+        dw_here, db_here = np.zeros_like(normal), np.zeros_like(normal)  # of a block of rows
+        dw[i], db[i] = f32(0.0), f32(0.0)
         for row in range(first, last):
             center, scale = centers[row], f32(1.0) / np.sqrt(variances[row] + eps)
             plain = f32(0.0)
             along = f32(0.0)
             for j in range(x.shape[1]):
-                n = (x[row, j] + residual[row, j] - center) * scale
+                t = plus(x[row, j], residual[row, j])  # as it was rounded in forward
+                n = times(minus(t, center), scale)
                 normal[j] = n
-                plain += g[row, j] * weight[j]
-                along += g[row, j] * weight[j] * n
+                dn = times(g[row, j], weight[j])
+                plain += dn
+                along += dn * n
             plain /= size
             along /= size
             for j in range(x.shape[1]):
                 dw_here[j] += g[row, j] * normal[j]
                 db_here[j] += g[row, j]
             for j in range(x.shape[1]):
-                dn = g[row, j] * weight[j]
-                dx[row, j] = d_total[row, j] + scale * (dn - plain - normal[j] * along)
-        for j in range(x.shape[1]):
-            dw[i, j] = dw_here[j]
-            db[i, j] = db_here[j]
+                dn = times(g[row, j], weight[j])
+                dx[row, j] = plus(d_total[row, j], gradient(dn, plain, normal[j], along, scale))
+            if row == last - 1 or row % BLOCK == BLOCK - 1:
+                add_and_clear(dw_here, dw, i)
+                add_and_clear(db_here, db, i)
 
 
 @parallel
@@ -90,7 +102,7 @@ def add_rms_norm(start, stop, x, residual, weight, eps, total, y, squares):
         squares[row] = square / size
         scale = f32(1.0) / np.sqrt(squares[row] + eps)
         for j in range(x.shape[1]):
-            y[row, j] = total[row, j] * scale * weight[j]
+            y[row, j] = times(times(total[row, j], scale), weight[j])
 
 
 @parallel
@@ -100,22 +112,23 @@ def add_rms_norm_gradient(start, stop, x, residual, weight, eps, squares, d_tota
     for i in range(start, stop):
         first, last = share(x.shape[0], parts, i)
         normal = np.empty(x.shape[1], dtype=np.float32)  # n of one row
-        dw_here = np.zeros_like(normal)
+        dw_here = np.zeros_like(normal)  # of a block of rows
+        dw[i] = f32(0.0)
         for row in range(first, last):
             scale = f32(1.0) / np.sqrt(squares[row] + eps)
             along = f32(0.0)
             for j in range(x.shape[1]):
-                n = (x[row, j] + residual[row, j]) * scale
+                n = times(plus(x[row, j], residual[row, j]), scale)
                 normal[j] = n
-                along += g[row, j] * weight[j] * n
+                along += times(g[row, j], weight[j]) * n
             along /= size
             for j in range(x.shape[1]):
                 dw_here[j] += g[row, j] * normal[j]
             for j in range(x.shape[1]):
-                dn = g[row, j] * weight[j]
-                dx[row, j] = d_total[row, j] + scale * (dn - normal[j] * along)
-        for j in range(x.shape[1]):
-            dw[i, j] = dw_here[j]
+                dn = times(g[row, j], weight[j])
+                dx[row, j] = plus(d_total[row, j], gradient(dn, f32(0.0), normal[j], along, scale))
+            if row == last - 1 or row % BLOCK == BLOCK - 1:
+                add_and_clear(dw_here, dw, i)
 
 
 def _rows(size: int, *arrays: Any) -> list:

@@ -9,7 +9,7 @@ import numpy as np
 from .compile import parallel
 from .layout import as_rows
 from .memory import empty
-from .vector_math import exp, f32
+from .vector_math import exp, f32, minus
 
 
 @parallel
@@ -51,9 +51,9 @@ def log_softmax(start, stop, x, y):
         total = f32(0.0)
         for j in range(line.size):
             total += exp(line[j] - top)
-        shift = top + np.log(total)
+        logarithm = np.log(total)
         for j in range(line.size):
-            out[j] = line[j] - shift
+            out[j] = minus(minus(line[j], top), logarithm)
 
 
 @parallel

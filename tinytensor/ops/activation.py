@@ -16,7 +16,7 @@ from ..backend import Array, xp
 from ..errors import ShapeError
 from ..kernels.route import accelerated
 from .blockwise import blockwise
-from .clamp import where
+from .clamp import clamp, where
 from .dims import existing_dim
 from .erf import erf
 from .join import cat
@@ -95,7 +95,8 @@ class GeluTanh(Op):
 
 def gelu_tanh_gradient(g: Any, x: Any, s: Any) -> Any:
     """g·(s + x·s·(1 − s)·2·du/dx)"""
-    slope = x * x * (6 * TANH_CUBIC) + 2 * TANH_SCALE
+    # Far out x² may be infinite, and 1 − s or s is 0: their product would be NaN.
+    slope = clamp(x * x, max=1e4) * (6 * TANH_CUBIC) + 2 * TANH_SCALE
     return g * s * (x * (1 - s) * slope + 1)
 
 

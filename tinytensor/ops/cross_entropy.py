@@ -14,7 +14,6 @@ from .index import Unindex
 from .parse_index import outside
 from .pointwise import exp
 from .promote import require_float
-from .reduce import logsumexp
 from .reduction import reduce_loss, reduction_of
 from .shape import movedim
 from .softmax import log_softmax
@@ -23,14 +22,14 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
-def log_normalizer(x: Any) -> Any:
-    """log Σ exp x for each row: (M, C) → (M, 1)."""
-    return logsumexp(x, 1, keepdim=True)
+def log_probabilities(x: Any) -> Any:
+    """p = x − log Σ exp x for each row of x (M, C)."""
+    return log_softmax(x, 1)
 
 
 @accelerated("cross_entropy", threshold=4096)
 class CrossEntropy(Op):
-    """y = Σ l / count (or each l), l = pull·(z − x[t]) + spread·Σ w·(z − x), z = log Σ exp x;
+    """y = Σ l / count (or each l), l = −pull·p[t] − spread·Σ w·p, p = log softmax x;
     dx = g/count·((pull + spread·Σ w)·softmax x − spread·w − pull·onehot t)
 
     There is one l for each of the M rows x, whose target is the class t. pull (M): how much each
@@ -44,13 +43,11 @@ class CrossEntropy(Op):
     def forward(self, x: Array, target: Array, pull: Array, spread: Array | None, w: Array | None,
                 count: Any) -> Array:  # fmt: skip
         library = xp(x)
-        z = self.keep(log_normalizer, x)[:, 0]
-        loss = z - x[library.arange(x.shape[0]), target]
-        loss *= pull
+        p = self.keep(log_probabilities, x)
+        loss = p[library.arange(x.shape[0]), target] * -pull
         loss[pull == 0] = 0  # rows to ignore count nothing, not even if they hold inf or NaN
         if spread is not None:
-            even = z * x.shape[1] - x.sum(axis=1) if w is None else z * w.sum() - x @ w
-            even *= spread
+            even = (p.sum(axis=1) if w is None else p @ w) * -spread
             even[spread == 0] = 0
             loss += even
         self.divisor = divisor_of(count, loss)
@@ -61,7 +58,7 @@ class CrossEntropy(Op):
         target, pull, spread, w = (unwrap(constant) for constant in constants)
         g = (g / self.divisor).reshape((-1, 1))  # () → (1, 1), or (M) → (M, 1)
         share = pull if spread is None else pull + spread * (x.shape[1] if w is None else w.sum())
-        dx = exp(x - self.recall(log_normalizer, x)) * (g * share[:, None])
+        dx = exp(self.recall(log_probabilities, x)) * (g * share[:, None])
         if spread is not None:
             dx = dx - g * (spread[:, None] if w is None else spread[:, None] * w)
         rows = xp(target).arange(target.shape[0])

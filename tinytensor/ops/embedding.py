@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..autograd.inplace import assign
 from ..autograd.mode import no_grad
 from ..autograd.op import Op
@@ -56,9 +58,12 @@ class AddRows(Op):
         if not x.size:
             return y
         x, index = x.reshape(-1, x.shape[-1]), index.reshape(-1)  # (…, D) → (M, D), (…) → (M)
-        if rows <= SMALL_TABLE:
-            one_hot = (library.arange(rows)[:, None] == index).astype(x.dtype)  # (rows, M)
-            return library.matmul(one_hot, x, out=y)
+        if rows <= SMALL_TABLE and library is np:
+            one_hot = (np.arange(rows)[:, None] == index).astype(x.dtype)  # (rows, M)
+            np.matmul(one_hot, x, out=y)
+            if np.isfinite(y).all():
+                return y
+            y.fill(0)  # 0·∞ is NaN, and has come to rows that ∞ or NaN is not added to
         add_rows(y, index, x)
         return y
 

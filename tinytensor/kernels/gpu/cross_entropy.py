@@ -5,21 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 from ...backend import xp
-from ...ops.cross_entropy import log_normalizer
+from ...ops.cross_entropy import log_probabilities
 from . import elementwise
 
 cross_entropy_gradient = elementwise(
-    "cross_entropy_gradient", "T x, T z, T factor, int64 target, int64 column", "T dx",
-    "T chosen = column == target ? T(1) : T(0); dx = factor * (exp(x - z) - chosen)",
+    "cross_entropy_gradient", "T p, T factor, int64 target, int64 column", "T dx",
+    "T chosen = column == target ? T(1) : T(0); dx = factor * (exp(p) - chosen)",
 )  # fmt: skip
 
 
 def cross_entropy_backward(op: Any, g: Any) -> Any:
     """dx = g·pull·(softmax x − onehot t), x (M, C)"""
     x, target, pull, spread, _ = op.saved
-    z = op.kept(log_normalizer)
-    if z is None or spread is not None or target.dtype != "int64":
+    p = op.kept(log_probabilities)
+    if p is None or spread is not None or target.dtype != "int64":
         return NotImplemented
     factor = (g / op.divisor).reshape(-1, 1) * pull[:, None]  # () or (M) → (M, 1)
     columns = xp(x).arange(x.shape[1])
-    return cross_entropy_gradient(x, z, factor, target[:, None], columns)
+    return cross_entropy_gradient(p, factor, target[:, None], columns)
