@@ -12,9 +12,10 @@ Of matrix products over n terms the last two are √n/4 times as large, as BLAS 
 terms one after the other.
 
 NaN and infinity are to be where PyTorch has them in float32. Which of the two it is depends on the
-order of the terms in a rule (∞ − ∞ − ∞ or ∞ − (∞ − ∞)), so only the sign of ∞ counts. Three cases are right as well: the true number, where PyTorch overflows
-on the way; NaN or infinity where the truth has the same; and any of them where the terms themselves
-are near the largest float, as then the order of a sum decides whether a part of it overflows.
+order of the terms in a rule (∞ − ∞ − ∞ or ∞ − (∞ − ∞)), so only the sign of ∞ counts. Three cases
+are right as well: the true number, where PyTorch overflows on the way; NaN or infinity where the
+truth has the same; and any of them where the terms themselves are near the largest float, as then
+the order of a sum decides whether a part of it overflows.
 """
 
 from __future__ import annotations

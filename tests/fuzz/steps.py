@@ -18,9 +18,9 @@ import torch
 class Rounding:
     """x ↦ x·(1 ± unit) ± least, and its gradient likewise, with random signs.
 
-    least: the least normal number, as what is below may become 0. forward: whether values are
-    changed, or gradients only; for a row of equal numbers, for one, the values have no error at all,
-    and one would hide how large the gradient is.
+    least: the least normal number, as what is below may become 0.
+    forward: whether values are changed, or gradients only. A row of equal numbers, for one, has a
+    mean without an error; with one, its variance would not be 0, and its gradient far smaller.
     """
 
     forward = True
