@@ -152,6 +152,19 @@ def unregister(module: ModuleType) -> None:
 # ------------------------------------------------------------------------------------------
 
 
+def sum_over(x: Any, axes: tuple, keepdims: bool = False) -> Any:
+    """Σ x over some axes, of an array or tensor.
+
+    NumPy adds up pairs, then pairs of these, along the last axes only; along others one number
+    after the other, which in float32 costs digits. Those are added up in float64.
+    """
+    if type(x) is np.ndarray and x.dtype == np.float32:
+        last = tuple(range(x.ndim - len(axes), x.ndim))
+        if axes != last:
+            return x.sum(axis=axes, keepdims=keepdims, dtype=np.float64).astype(np.float32)
+    return x.sum(axis=axes, keepdims=keepdims)
+
+
 def _error_setting() -> tuple[contextvars.ContextVar, Any]:
     """NumPy's context variable for floating point errors, and its value for "ignore"."""
     before = dict(contextvars.copy_context())

@@ -100,7 +100,8 @@ def max_pool(draw: Draw) -> Case:
     kernel, stride, _, dilation = _windows(draw, dims)
     padding = tuple(draw.integer(0, k // 2) for k in kernel)
     shape = draw.size(17), draw.size(17, empty=False)
-    image = _image(draw, _reach(kernel, padding, dilation))
+    # Of a window that lies in the padding as a whole, PyTorch's backward writes beyond its memory.
+    image = _image(draw, _reach(kernel, (0,) * dims, dilation))
     x = floats(draw, *shape, *image, smooth=False)
     return Case(f"max_pool{dims}d", (x, kernel, stride, padding, dilation, draw.chance(0.2)))
 
@@ -211,10 +212,12 @@ def decode(draw: Draw) -> Case:
     shapes = [(width,), (3 * width, width), (width, width), (width,)]
     shapes += [(4 * width, width), (width, 4 * width)]
     x = floats(draw, samples, width, grad=False)
+    for tensor in (x, *cache):
+        tensor.array = np.clip(tensor.array, -1e6, 1e6)  # squares are to stay within float32
     layers: list = []
     for shape in shapes:
         weight = floats(draw, *shape, grad=False)
-        weight.array /= np.sqrt(width)
+        weight.array = np.clip(weight.array, -1e3, 1e3) / np.sqrt(width)
         layers += [weight, floats(draw, shape[0], grad=False) if draw.chance(0.5) else None]
     return Case("decode", (x, *cache, *layers), depth=4 * width)
 

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from ..backend import _modules
+from ..backend import _modules, sum_over
 from ..errors import GradientError
 from . import anomaly
 from .hooks import run_after_accumulation, run_hooks
@@ -207,7 +207,7 @@ def sum_to(value: Any, shape: tuple, node: Op | None = None) -> Any:
     for i, n in enumerate(shape, extra):
         if n == 1 and i >= 0 and value.shape[i] != 1:
             axes.append(i)
-    total = value.sum(axis=tuple(axes), keepdims=True) if axes else value
+    total = sum_over(value, tuple(axes), keepdims=True) if axes else value
     if extra < 0 or tuple(total.shape[extra:]) != tuple(shape):
         name = node.name_ if node is not None else "sum_to"
         raise GradientError(

@@ -45,10 +45,8 @@ def gelu_tanh_gradient(start, stop, x, g, dx):
     for i in range(start, stop):
         v = x[i]
         s = sigmoid(v * (LINEAR + CUBIC * v * v))
-        bend = s * (f32(1.0) - s)
-        # v² may be infinite where bend is 0, and their product NaN
-        slope = LINEAR if bend == f32(0.0) else LINEAR + f32(3.0) * CUBIC * v * v
-        dx[i] = g[i] * (s + v * bend * slope)
+        square = f32(1e4) if v * v > f32(1e4) else v * v  # not inf: far out s or 1 − s is 0
+        dx[i] = g[i] * (s + v * s * (f32(1.0) - s) * (LINEAR + f32(3.0) * CUBIC * square))
 
 
 @parallel

@@ -14,6 +14,8 @@ from .memory import empty
 from .norm import gradient
 from .vector_math import f32, minus, plus, times
 
+NEAR = 1e-4  # a variance below this part of the mean's square has few digits
+
 # Sums over the positions of one sample are float32, so that they vectorise; those over samples
 # float64, as there may be thousands, of one position each.
 
@@ -31,18 +33,28 @@ def total(x, channel):
 
 
 @part
-def total_and_square(x, channel, center):
-    """Σ (x − center) and Σ (x − center)²"""
-    result, square = 0.0, 0.0
+def total_distance(x, channel, center):
+    """Σ (x − center)"""
+    result = 0.0
     for n in range(x.shape[0]):
-        line, part, part_square = x[n, channel], f32(0.0), f32(0.0)
+        line, part = x[n, channel], f32(0.0)
+        for j in range(line.size):
+            part += minus(line[j], center)
+        result += part
+    return result
+
+
+@part
+def total_square(x, channel, center):
+    """Σ (x − center)²"""
+    result = 0.0
+    for n in range(x.shape[0]):
+        line, part = x[n, channel], f32(0.0)
         for j in range(line.size):
             distance = minus(line[j], center)
-            part += distance
-            part_square += distance * distance
+            part += distance * distance
         result += part
-        square += part_square
-    return result, square
+    return result
 
 
 @parallel
@@ -50,14 +62,15 @@ def batch_norm(start, stop, x, weight, bias, eps, y, centers, variances):
     """y = w·(x − m) / √(v + eps) + b for each channel of x (N, C, L); m and v are kept, (C)."""
     count = x.shape[0] * x.shape[2]
     for c in range(start, stop):
-        # The first mean may be off by a few last places, which in a channel far from 0, or of
-        # one number only, is more than the numbers differ by. Their mean distance from it says how
-        # far, and belongs to the mean, not to the variance.
-        first = f32(total(x, c) / count)
-        distance, square = total_and_square(x, c, first)
-        distance /= count
-        center = f32(first + distance)
-        variance = f32(max(square / count - distance * distance, 0.0))
+        center = f32(total(x, c) / count)
+        square = total_square(x, c, center) / count
+        if square < NEAR * center * center:
+            # The mean is off by a few last places, which here may be more than the numbers differ
+            # by. Their mean distance from it belongs to the mean, and not to the variance.
+            distance = total_distance(x, c, center) / count
+            center = f32(center + distance)
+            square = max(square - distance * distance, 0.0)
+        variance = f32(square)
         scale = weight[c] / np.sqrt(variance + eps)
         for n in range(x.shape[0]):
             line, out = x[n, c], y[n, c]

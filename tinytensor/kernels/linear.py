@@ -47,11 +47,12 @@ def linear_gradient(start, stop, parts, x, weight, g, dx, dw, db):
 
 @part
 def sum_rows(x, first, last, total):
-    """total ← Σ x over the rows, in the columns first … last, block by block.
+    """total ← Σ x over the rows, in the columns first … last.
 
-    A sum of many numbers one after the other loses a digit with each hundredfold.
+    Many float32 numbers, one after the other, lose digits: blocks of rows are summed so, which
+    vectorises, and the sums of blocks are added as float64.
     """
-    total[:] = 0
+    wide = np.zeros(total.size, dtype=np.float64)
     sum = np.empty_like(total)  # of a block
     for begin in range(0, x.shape[0], BLOCK):
         sum[:] = 0
@@ -59,8 +60,9 @@ def sum_rows(x, first, last, total):
             line = x[row, first:last]  # loops vectorise along what they run through from 0 on
             for j in range(sum.size):
                 sum[j] += line[j]
-        for j in range(total.size):
-            total[j] += sum[j]
+        for j in range(wide.size):
+            wide[j] += sum[j]
+    total[:] = wide
 
 
 _NO_MATRIX = np.empty((0, 0), dtype=np.float32)

@@ -70,7 +70,7 @@ def layer_norm_gradient(start, stop, x, weight, eps, centers, variances, g, dx, 
         first, last = share(x.shape[0], parts, i)
         normal = np.empty(x.shape[1], dtype=np.float32)  # n of one row
         dw_here, db_here = np.zeros_like(normal), np.zeros_like(normal)  # of a block of rows
-        dw[i], db[i] = f32(0.0), f32(0.0)
+        dw[i], db[i] = 0.0, 0.0
         for row in range(first, last):
             center, scale = centers[row], f32(1.0) / np.sqrt(variances[row] + eps)
             total = f32(0.0)
@@ -115,7 +115,7 @@ def rms_norm_gradient(start, stop, x, weight, eps, squares, g, dx, dw):
         first, last = share(x.shape[0], parts, i)
         normal = np.empty(x.shape[1], dtype=np.float32)  # n of one row
         dw_here = np.zeros_like(normal)  # of a block of rows
-        dw[i] = f32(0.0)
+        dw[i] = 0.0
         for row in range(first, last):
             scale = f32(1.0) / np.sqrt(squares[row] + eps)
             along = f32(0.0)
@@ -142,6 +142,11 @@ def normalizes_rows(x: Any, axes: tuple, *parameters: Any) -> bool:
 
 def row_length(x: Any, axes: tuple) -> int:
     return math.prod(x.shape[-len(axes) :])
+
+
+def sum_of_threads(x: Any, shape: tuple) -> Any:
+    """(T, N) → (N) → `shape`, in float32"""
+    return x.sum(axis=0).astype(np.float32).reshape(shape)
 
 
 def or_ones(weight: Any, size: int) -> Any:
@@ -180,13 +185,13 @@ def layer_norm_backward(op: Any, g: Any) -> Any:
         return NotImplemented
     size = row_length(x, op.axes)
     dx = empty_like(x)
-    dw, db = np.empty((2, get_num_threads(), size), dtype=x.dtype)
+    dw, db = np.empty((2, get_num_threads(), size), dtype=np.float64)
     layer_norm_gradient(
         dw.shape[0], as_rows(x.reshape(-1, size)), or_ones(weight, size), f32(op.eps),
         flat(centers), flat(variances), as_rows(g.reshape(-1, size)), dx.reshape(-1, size), dw, db,
     )  # fmt: skip
     shape = x.shape[-len(op.axes) :]  # (T, N) → (N) → normalized shape
-    return dx, dw.sum(axis=0).reshape(shape), db.sum(axis=0).reshape(shape)
+    return dx, sum_of_threads(dw, shape), sum_of_threads(db, shape)
 
 
 def rms_norm_forward(op: Any, x: Any, weight: Any, axes: tuple, eps: float) -> Any:
@@ -209,9 +214,9 @@ def rms_norm_backward(op: Any, g: Any) -> Any:
         return NotImplemented
     size = row_length(x, op.axes)
     dx = empty_like(x)
-    dw = np.empty((get_num_threads(), size), dtype=x.dtype)
+    dw = np.empty((get_num_threads(), size), dtype=np.float64)
     rms_norm_gradient(
         dw.shape[0], as_rows(x.reshape(-1, size)), or_ones(weight, size), f32(op.eps),
         flat(squares), as_rows(g.reshape(-1, size)), dx.reshape(-1, size), dw,
     )  # fmt: skip
-    return dx, dw.sum(axis=0).reshape(x.shape[-len(op.axes) :])
+    return dx, sum_of_threads(dw, x.shape[-len(op.axes) :])

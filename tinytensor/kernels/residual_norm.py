@@ -24,6 +24,7 @@ from .norm import (
     normalizes_rows,
     or_ones,
     row_length,
+    sum_of_threads,
 )
 from .threads import get_num_threads
 from .vector_math import f32, minus, plus, times
@@ -64,7 +65,7 @@ def add_layer_norm_gradient(
         first, last = share(x.shape[0], parts, i)
         normal = np.empty(x.shape[1], dtype=np.float32)  # n of one row
         dw_here, db_here = np.zeros_like(normal), np.zeros_like(normal)  # of a block of rows
-        dw[i], db[i] = f32(0.0), f32(0.0)
+        dw[i], db[i] = 0.0, 0.0
         for row in range(first, last):
             center, scale = centers[row], f32(1.0) / np.sqrt(variances[row] + eps)
             plain = f32(0.0)
@@ -113,7 +114,7 @@ def add_rms_norm_gradient(start, stop, x, residual, weight, eps, squares, d_tota
         first, last = share(x.shape[0], parts, i)
         normal = np.empty(x.shape[1], dtype=np.float32)  # n of one row
         dw_here = np.zeros_like(normal)  # of a block of rows
-        dw[i] = f32(0.0)
+        dw[i] = 0.0
         for row in range(first, last):
             scale = f32(1.0) / np.sqrt(squares[row] + eps)
             along = f32(0.0)
@@ -164,13 +165,13 @@ def add_layer_norm_backward(op: Any, d_total: Any, g: Any) -> Any:
         return NotImplemented
     size = row_length(x, op.axes)
     dx = empty_like(x)
-    dw, db = np.empty((2, get_num_threads(), size), dtype=x.dtype)
+    dw, db = np.empty((2, get_num_threads(), size), dtype=np.float64)
     add_layer_norm_gradient(
         dw.shape[0], *_rows(size, x, residual), or_ones(weight, size), f32(op.eps), flat(centers),
         flat(variances), *_rows(size, d_total, g, dx), dw, db,
     )  # fmt: skip
     shape = x.shape[-len(op.axes) :]  # (T, N) → (N) → normalized shape
-    return dx, dw.sum(axis=0).reshape(shape), db.sum(axis=0).reshape(shape), dx
+    return dx, sum_of_threads(dw, shape), sum_of_threads(db, shape), dx
 
 
 def add_rms_norm_forward(
@@ -197,9 +198,9 @@ def add_rms_norm_backward(op: Any, d_total: Any, g: Any) -> Any:
         return NotImplemented
     size = row_length(x, op.axes)
     dx = empty_like(x)
-    dw = np.empty((get_num_threads(), size), dtype=x.dtype)
+    dw = np.empty((get_num_threads(), size), dtype=np.float64)
     add_rms_norm_gradient(
         dw.shape[0], *_rows(size, x, residual), or_ones(weight, size), f32(op.eps), flat(squares),
         *_rows(size, d_total, g, dx), dw,
     )  # fmt: skip
-    return dx, dw.sum(axis=0).reshape(x.shape[-len(op.axes) :]), dx
+    return dx, sum_of_threads(dw, x.shape[-len(op.axes) :]), dx

@@ -25,7 +25,7 @@ ERF_E0, ERF_E1, ERF_E2, ERF_E3, ERF_E4, ERF_E5 = map(f32, E)
 ERF_F0, ERF_F1, ERF_F2, ERF_F3, ERF_F4, ERF_F5 = map(f32, F)
 
 
-@ordered_part
+@part
 def exp(x):
     """eˣ = 2ⁿ·eʳ, n = round(x / ln 2), r = x − n·ln 2; to 3e-7, and 0 below e⁻⁸⁷·⁶."""
     z = LOWEST if x < LOWEST else x
@@ -35,7 +35,7 @@ def exp(x):
     return f32(np.inf) if x > HIGHEST else y
 
 
-@ordered_part
+@part
 def exp2_up_to_0(x):
     """2ˣ = 2ⁿ·2ʳ for x ≤ 0, or above it by no more than a rounding error; to 2e-7, 0 below 2⁻¹²⁶.
 
@@ -48,7 +48,7 @@ def exp2_up_to_0(x):
     return f32(0.0) if x < LEAST_POWER else y
 
 
-@ordered_part
+@part
 def exp2_near_0(r):
     """2ʳ on |r| ≤ ½: the minimax polynomial of degree 5 that is 1 at 0."""
     p = f32(1.326472725e-3)
@@ -59,7 +59,7 @@ def exp2_near_0(r):
     return p * r + f32(1.0)
 
 
-@ordered_part
+@part
 def exp_near_0(r):
     """eʳ on |r| ≤ ln 2 / 2: the minimax polynomial of Cephes' expf."""
     p = f32(1.9875691500e-4)
@@ -71,7 +71,7 @@ def exp_near_0(r):
     return p * r * r + r + f32(1.0)
 
 
-@ordered_part
+@part
 def power_of_2(n):
     """2ⁿ for a whole n in −126 … 127, and 0 for −127: the bits from 23 on are n + 127."""
     return np.int32((np.int32(n) + np.int32(127)) << np.int32(23)).view(np.float32)
@@ -115,13 +115,13 @@ def times(x, y):
     return x * y
 
 
-@ordered_part
+@part
 def sigmoid(x):
     """1 / (1 + e⁻ˣ)"""
     return f32(1.0) / (f32(1.0) + exp(-x))
 
 
-@ordered_part
+@part
 def tanh(x):
     """1 − 2 / (e²ˣ + 1); near 0, where digits would cancel, x − x³/3 + 2x⁵/15 − 17x⁷/315"""
     square = x * x
@@ -131,7 +131,7 @@ def tanh(x):
     return series if square < f32(0.04) else far
 
 
-@ordered_part
+@part
 def erf(x):
     """The error function: x·E(x²) / F(x²) on |x| ≤ 3.93, ±1 beyond; see ops/erf.py."""
     s = x * x

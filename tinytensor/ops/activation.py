@@ -95,7 +95,7 @@ class GeluTanh(Op):
 
 def gelu_tanh_gradient(g: Any, x: Any, s: Any) -> Any:
     """g·(s + x·s·(1 − s)·2·du/dx)"""
-    # Far out x² may be infinite, and 1 − s or s is 0: their product would be NaN.
+    # Not inf: far out s or 1 − s is 0, and the product would be NaN.
     slope = clamp(x * x, max=1e4) * (6 * TANH_CUBIC) + 2 * TANH_SCALE
     return g * s * (x * (1 - s) * slope + 1)
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
-from ..backend import Array, xp
+from ..backend import Array, sum_over, xp
 from ..errors import ShapeError
 from ..kernels.route import accelerated
 from .linalg import check_operands
@@ -167,7 +167,7 @@ def add_bias(y: Array, b: Array | None) -> Array:
 
 def sum_channels(g: Any) -> Any:
     """(N, O, …) → (O): the gradient of a bias."""
-    return g.sum(axis=(0, *range(2, g.ndim)))
+    return sum_over(g, (0, *range(2, g.ndim)))
 
 
 # ------------------------------------------------------------------------------------------

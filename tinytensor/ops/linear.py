@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
-from ..backend import Array
+from ..backend import Array, sum_over
 from ..errors import ShapeError
 from ..kernels.route import accelerated
 from .arithmetic import add
@@ -48,7 +48,7 @@ class Linear(Op):
             dw = g_rows.swapaxes(0, 1) @ rows(x)
         if self.needs(2):
             # A bias of another shape than (out,) was broadcast: the engine undoes that.
-            db = g_rows.sum(axis=0) if self.bias_shape == (g.shape[-1],) else g
+            db = sum_over(g_rows, (0,)) if self.bias_shape == (g.shape[-1],) else g
         return dx, dw, db
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..autograd.engine import grad
 from ..autograd.mode import state
 from ..autograd.op import Op
-from ..backend import Array, xp
+from ..backend import Array, sum_over, xp
 from ..errors import ShapeError
 from ..kernels.route import accelerated
 from .join import stack
@@ -55,7 +55,7 @@ def weight_gradient(dz: Array, x: Array) -> Array:
 
 def bias_gradient(dz: Array) -> Array:
     """Σ dzₜ: (T, N, G·H) → (G·H)"""
-    return as_rows(dz).sum(axis=0)
+    return sum_over(as_rows(dz), (0,))
 
 
 # ------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
-from ..backend import Array, xp
+from ..backend import Array, sum_over, xp
 from ..dtype import int64, to_numpy_dtype
 from .broadcast import broadcast_to
 from .dims import accepts_axis, keep_dims, normalize_dim, normalize_dims
@@ -44,6 +44,8 @@ def total(x: Array, dims: tuple | None, keepdim: bool) -> Array:
     """Σ x of a raw array, in its dtype; float16 is added up in float32, as it soon overflows."""
     if x.dtype == np.float16:
         return x.sum(axis=dims, keepdims=keepdim, dtype=np.float32).astype(np.float16)
+    if x.dtype == np.float32 and dims is not None:
+        return sum_over(x, dims, keepdim)
     return x.sum(axis=dims, keepdims=keepdim, dtype=x.dtype)
 
 
