@@ -27,6 +27,8 @@ def scaled_dot_product_attention(draw: Draw) -> Case:
         # the kernel does not look at later keys. And where infinite queries make all scores of a
         # row −inf, it takes that for a mask, and gives 0. Both may differ, so they are not drawn.
         np.nan_to_num(x.array, copy=False, nan=1.0, posinf=2.0, neginf=-2.0)
+        # Nor are scores beyond float32, which are infinite in the one and NaN in the other.
+        np.clip(x.array, -1e17, 1e17, out=x.array)
     kwargs: dict[str, Any] = {}
     if draw.chance(0.4):
         kwargs["is_causal"] = True

@@ -26,8 +26,8 @@ from dataclasses import dataclass
 import numpy as np
 
 FEW = 4  # times PyTorch's own error
-TIMES = 12  # times the change of the truth when inputs change by one unit in the last place
-PROBES = 8  # times that the inputs are changed, at most
+TIMES = 8  # times the change of the truth when inputs change by one unit in the last place
+PROBES = 16  # times that the inputs are changed, at most
 
 
 @dataclass

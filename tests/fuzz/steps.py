@@ -14,9 +14,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from .theirs import rounded_sum
+
 
 class Rounding:
-    """x ↦ x·(1 ± unit) ± least, and its gradient likewise, with random signs.
+    """x ↦ x + unit·r·x + least·r, and its gradient likewise, with random r of standard deviation 1.
+
+    (Normal numbers, as two random signs would often cancel.)
 
     least: the least normal number, as what is below may become 0.
     forward: whether values are changed, or gradients only. A row of equal numbers, for one, has a
@@ -30,8 +34,8 @@ class Rounding:
         self.generator = torch.Generator().manual_seed(int(rng.integers(2**31)))
 
     def noise(self, x: Any) -> Any:
-        signs = 2 * torch.randint(0, 2, x.shape, generator=self.generator, dtype=x.dtype) - 1
-        return x * (1 + self.unit * signs) + self.least * signs
+        r = torch.randn(x.shape, generator=self.generator, dtype=x.dtype)
+        return x * (1 + self.unit * r) + self.least * r
 
     def __call__(self, x: Any) -> Any:
         return _Rounded.apply(x, self)
@@ -130,12 +134,12 @@ def rms_norm(r: Rounding, x: Any, shape: tuple, w: Any, eps: float) -> Any:
 
 
 def add_layer_norm(r: Rounding, x: Any, residual: Any, *rest: Any) -> tuple:
-    total = r(x + residual)
+    total = rounded_sum(x, residual)
     return r(total), layer_norm(r, r(total), *rest)
 
 
 def add_rms_norm(r: Rounding, x: Any, residual: Any, *rest: Any) -> tuple:
-    total = r(x + residual)
+    total = rounded_sum(x, residual)
     return r(total), rms_norm(r, r(total), *rest)
 
 

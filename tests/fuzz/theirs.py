@@ -101,6 +101,27 @@ def exact_gelu(x: Any, approximate: str) -> Any:
     return x * 0.5 * torch.erfc(-x * math.sqrt(0.5))
 
 
+def rounded_sum(x: Any, residual: Any) -> Any:
+    """x + residual, rounded to float32 if both are float32 numbers.
+
+    What the norm is taken of is an output, and rounded: numbers may have become equal by that.
+    """
+    total = x + residual
+    if all(torch.equal(t.float().double(), t) for t in (x, residual)):
+        total = total + (total.float().double() - total).detach()
+    return total
+
+
+def exact_add_layer_norm(x: Any, residual: Any, shape: Any, *rest: Any) -> tuple:
+    total = rounded_sum(x, residual)
+    return total, F.layer_norm(total, shape, *rest)
+
+
+def exact_add_rms_norm(x: Any, residual: Any, shape: Any, *rest: Any) -> tuple:
+    total = rounded_sum(x, residual)
+    return total, F.rms_norm(total, shape, *rest)
+
+
 def exact(name: str) -> Callable:
     """The version that is taken for the truth, in float64."""
-    return exact_gelu if name == "gelu" else theirs(name)
+    return globals().get(f"exact_{name}") or theirs(name)

@@ -117,6 +117,20 @@ def test_batch_norm_of_constant_channels(shape: tuple, value: float) -> None:
     np.testing.assert_array_equal(dw, np.zeros(3, np.float32))
 
 
+@pytest.mark.parametrize("name", ["layer_norm", "add_layer_norm"])
+def test_layer_norm_of_constant_rows(name: str, request: pytest.FixtureRequest) -> None:
+    """Kernels find the mean of equal numbers; NumPy's may be off by one last place."""
+    if "numpy" in request.node.name:
+        pytest.skip("NumPy's mean of equal numbers is not exact")
+    x, g = np.full((2, 127), -553.5145), np.random.default_rng(0).uniform(1, 2, (2, 127))
+    arguments: dict[str, Callable] = {
+        "layer_norm": lambda x, w: tt.layer_norm(x, (127,), w),
+        "add_layer_norm": lambda x, w: tt.add_layer_norm(x, 0 * x, (127,), w)[1],
+    }
+    y, _, dw = results(arguments[name], [x, np.ones(127)], [g], np.float32)
+    assert not y.any() and not dw.any()
+
+
 def test_residual_norm_takes_the_sum_as_it_was_rounded() -> None:
     """A row of one number is its own mean, also if x + r is not exact."""
     x, r, g = np.array([[1e7], [1e8]]), np.array([[0.3], [3.3]]), np.ones((2, 1))

@@ -11,10 +11,8 @@ from ..ops.layer_norm import average, mean_square
 from .compile import parallel, part
 from .layout import contiguous, flat
 from .memory import empty
-from .norm import gradient
+from .norm import NEAR, gradient
 from .vector_math import f32, minus, plus, times
-
-NEAR = 1e-4  # a variance below this part of the mean's square has few digits
 
 # Sums over the positions of one sample are float32, so that they vectorise; those over samples
 # float64, as there may be thousands, of one position each.
@@ -65,8 +63,7 @@ def batch_norm(start, stop, x, weight, bias, eps, y, centers, variances):
         center = f32(total(x, c) / count)
         square = total_square(x, c, center) / count
         if square < NEAR * center * center:
-            # The mean is off by a few last places, which here may be more than the numbers differ
-            # by. Their mean distance from it belongs to the mean, and not to the variance.
+            # As `settled` in norm.py does for a row.
             distance = total_distance(x, c, center) / count
             center = f32(center + distance)
             square = max(square - distance * distance, 0.0)

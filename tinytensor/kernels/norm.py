@@ -15,6 +15,7 @@ from .memory import empty_like
 from .threads import get_num_threads
 from .vector_math import f32, minus, plus, times
 
+NEAR = f32(1e-4)  # a variance below this part of the mean's square has few digits
 BLOCK = 64  # rows whose gradients are summed one after the other; see sum_rows in linear.py
 
 
@@ -24,6 +25,22 @@ def add_and_clear(x, total, i):
     for j in range(x.size):
         total[i, j] += x[j]
         x[j] = f32(0.0)
+
+
+@part
+def settled(x, row, center, variance):
+    """The mean and variance of a row, from a mean that is off by a few last places.
+
+    If the variance is small beside the mean, that may be more than the numbers differ by. Their
+    mean distance from it belongs to the mean, and not to the variance.
+    """
+    if not variance < NEAR * center * center:
+        return center, variance
+    total = f32(0.0)
+    for j in range(x.shape[1]):
+        total += minus(x[row, j], center)
+    distance = total / f32(x.shape[1])
+    return plus(center, distance), max(variance - distance * distance, f32(0.0))
 
 
 @ordered_part
@@ -50,7 +67,7 @@ def layer_norm(start, stop, x, weight, bias, eps, y, centers, variances):
         total = f32(0.0)
         for j in range(x.shape[1]):
             total += (x[row, j] - center) * (x[row, j] - center)
-        variance = total / size
+        center, variance = settled(x, row, center, total / size)
         scale = f32(1.0) / np.sqrt(variance + eps)
         for j in range(x.shape[1]):
             y[row, j] = plus(normalized(x[row, j], center, scale, weight[j]), bias[j])

@@ -24,6 +24,7 @@ from .norm import (
     normalizes_rows,
     or_ones,
     row_length,
+    settled,
     sum_of_threads,
 )
 from .threads import get_num_threads
@@ -44,7 +45,7 @@ def add_layer_norm(start, stop, x, residual, weight, bias, eps, total, y, center
         second = f32(0.0)
         for j in range(x.shape[1]):
             second += (total[row, j] - center) * (total[row, j] - center)
-        variance = second / size
+        center, variance = settled(total, row, center, second / size)
         scale = f32(1.0) / np.sqrt(variance + eps)
         for j in range(x.shape[1]):
             y[row, j] = plus(normalized(total[row, j], center, scale, weight[j]), bias[j])
