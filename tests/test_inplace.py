@@ -212,10 +212,59 @@ def test_a_view_of_a_leaf_is_refused() -> None:
 
 def test_an_expanded_tensor_is_refused() -> None:
     x = tt.zeros(3, 1).expand(3, 4)
-    for write in (x.zero_, lambda: x.__setitem__(0, 1.0), lambda: x.copy_(tt.ones(3, 4))):
+    for write in (
+        lambda: x.add_(1),
+        lambda: x.fill_(tt.tensor(1.0)),
+        lambda: x.__setitem__(0, 1.0),
+        lambda: x.copy_(tt.ones(3, 4)),
+    ):
         with pytest.raises(RuntimeError, match="clone"):
             write()
     assert x.sum().item() == 0
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda L, x: x.fill_(2),
+        lambda L, x: x.zero_(),
+        lambda L, x: x.__setitem__((slice(None), 0), L.tensor(V[:, 0])),
+        lambda L, x: x[:, 1].mul_(L.tensor(V[:, 1])),
+        lambda L, x: x.masked_fill_(L.tensor(V > 1), 3),
+        lambda L, x: x.index_fill_(0, L.tensor([2, 0, 2]), 3),
+        lambda L, x: x.__setitem__(L.tensor(V > 1), 3),
+        lambda L, x: x.index_put_((L.tensor([2]),), L.tensor([4.0], dtype=L.float64)),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Use of")  # PyTorch calls some of them deprecated
+def test_writes_to_an_expanded_tensor(write: Callable) -> None:
+    values = []
+    for L in (tt, torch):
+        x = L.tensor(X[:, :1])
+        expanded = x.expand(3, 4)
+        write(L, expanded)
+        values.append((x.numpy(), expanded.numpy(), x._version))
+    for mine, reference in zip(*values, strict=True):
+        np.testing.assert_array_equal(mine, reference)
+
+
+@needs_torch
+def test_gradient_of_a_write_to_a_part_of_an_expanded_tensor() -> None:
+    def program(L: Any, write: Callable) -> Any:
+        leaf = L.tensor(X, requires_grad=True)
+        x = leaf * 2
+        write(x[:, :1].expand(3, 4), leaf)
+        (x * x).sum().backward()
+        return leaf.grad.numpy()
+
+    def part(expanded: Any, leaf: Any) -> None:
+        expanded[:, 2] = leaf[:, 1]
+
+    np.testing.assert_allclose(program(tt, part), program(torch, part), rtol=1e-12)
+    for L in (tt, torch):
+        with pytest.raises(RuntimeError, match="memory"):
+            program(L, lambda expanded, leaf: expanded.fill_(3))
 
 
 # ------------------------------------------------------------------------------------------

@@ -277,7 +277,8 @@ def test_view_made_under_no_grad_is_not_written_to_outside() -> None:
 @pytest.mark.parametrize("view", [v for v in VIEWS if v not in ("transpose, then a copy",)])
 def test_view_of_a_leaf_that_requires_grad_is_not_written_to(view: str) -> None:
     leaf = tt.tensor(numbers(SHAPE, 1), requires_grad=True)
-    with pytest.raises(RuntimeError, match=r"zero_: a (view of a )?leaf tensor of shape \(4, 4\)"):
+    message = r"(zero|unsqueeze|t)_: a (view of a )?leaf tensor of shape \(4, 4\)"
+    with pytest.raises(RuntimeError, match=message):
         VIEWS[view](leaf).zero_()
 
 
@@ -351,15 +352,34 @@ def test_writes_after_a_change_of_shape_in_place() -> None:
     assert_same(reshape_then_write(tt), reshape_then_write(torch))
 
 
-@pytest.mark.parametrize("write", [lambda x, view: x.mul_(2), lambda x, view: view.mul_(2)])
-def test_a_view_from_before_a_change_of_shape_is_not_used_wrongly(write: Any) -> None:
-    x = tt.ones(3, 3, requires_grad=True) * 2
-    view = x[0, 1]
+def write_with_a_view_from_before(lib: Any, write: Any, partial: bool) -> list:
+    leaf = lib.tensor(numbers((3, 3), 1), requires_grad=True)
+    base = leaf * 2
+    x = base[1:] if partial else base
+    view = x[0, 1:]
     x.t_()
-    assert view.sum().requires_grad  # as long as nothing is written, it is what it was
-    with pytest.raises(RuntimeError, match=r"view of shape \(\) was made before its base got"):
-        write(x, view)
-        view.sum()
+    write(x, view, leaf)
+    loss = (view * view).sum() + (x * lib.tensor(numbers(tuple(x.shape), 2))).sum()
+    (loss + (base * base).sum()).backward()
+    return [t.detach().numpy() for t in (base, x, view, leaf.grad)]
+
+
+@needs_torch
+@pytest.mark.parametrize("partial", [False, True], ids=["root", "view"])
+@pytest.mark.parametrize(
+    "write", [lambda x, view, v: x.mul_(v[0, 0]), lambda x, view, v: view.mul_(v[1, 1:])]
+)
+def test_a_view_from_before_a_change_of_shape(write: Any, partial: bool) -> None:
+    ours = write_with_a_view_from_before(tt, write, partial)
+    assert_same(ours, write_with_a_view_from_before(torch, write, partial))
+
+
+def test_a_view_of_memory_that_was_replaced_is_refused() -> None:
+    x = tt.zeros(3)
+    view = x[1:]
+    x.data = tt.ones(3)
+    with pytest.raises(RuntimeError, match=r"view of shape \(2,\) was made of got other memory"):
+        view.mul_(tt.ones(2, requires_grad=True))
 
 
 def test_as_strided_adds_up_where_windows_overlap() -> None:
@@ -373,8 +393,11 @@ def test_as_strided_adds_up_where_windows_overlap() -> None:
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda x: x.t().as_strided((2,), (1,)), r"as_strided: .*call contiguous\(\) first"),
-        (lambda x: x.as_strided((4, 4), (4, 2)), r"as_strided: .*\(4, 2\).* the tensor's 16 elem"),
+        (lambda x: x.as_strided((4, 4), (4, 2)), r"as_strided: .*\(4, 2\).* the storage's 16 el"),
+        (
+            lambda x: x[1:].as_strided((2,), (1,), 15),
+            r"as_strided: .*15.* the storage's 16 elements",
+        ),
         (lambda x: x.as_strided((2, 2), (1,)), "as_strided: .*as many strides as sizes"),
         (lambda x: x.as_strided((2,), (-1,), 3), "as_strided: .*none negative"),
     ],
@@ -382,3 +405,145 @@ def test_as_strided_adds_up_where_windows_overlap() -> None:
 def test_as_strided_stays_within_the_tensor(call: Any, message: str) -> None:
     with pytest.raises(RuntimeError, match=message):
         call(tt.zeros(4, 4))
+
+
+# What as_strided is called on, of a (4, 4) tensor: parts of it, and other layouts.
+SOURCES = {
+    "rows": lambda x: x[1:3],
+    "columns": lambda x: x[:, 2:],
+    "one element": lambda x: x[2, 1],
+    "transposed": lambda x: x.t(),
+    "diagonal": lambda x: x.diagonal(1),
+    "expanded": lambda x: x[1].expand(3, 4),
+    "another as_strided": lambda x: x.as_strided((3, 2), (3, 2), 1),
+    "empty": lambda x: x[4:],
+    "detached": lambda x: x[1:].detach(),
+    "data": lambda x: x[1:].data,
+}
+STRIDES = [((2, 3), (4, 1), 5), ((3,), (5,), 0), ((2, 2, 2), (1, 1, 1), 3), ((), (), 15)]
+
+
+@needs_torch
+@pytest.mark.parametrize("geometry", STRIDES, ids=str)
+@pytest.mark.parametrize("source", SOURCES)
+def test_as_strided_counts_from_the_start_of_the_storage(source: str, geometry: tuple) -> None:
+    def program(lib: Any) -> list:
+        leaf = lib.tensor(numbers(SHAPE, 1), requires_grad=True)
+        x = SOURCES[source](leaf * leaf)
+        y = x.as_strided(*geometry)
+        loss = (y * y * lib.tensor(numbers(tuple(y.shape), 2))).sum() + (leaf**3).sum() * x.sum()
+        (first,) = lib.autograd.grad(loss, leaf, create_graph=True)
+        (second,) = lib.autograd.grad((first * first).sum(), leaf, allow_unused=True)
+        second = second if second is not None else lib.zeros(4, 4)
+        shown = [y, first, second]
+        return [*(t.detach().numpy() for t in shown), y.storage_offset(), y.stride()]
+
+    assert_same(program(tt), program(torch))
+
+
+@needs_torch
+@pytest.mark.parametrize("geometry", [*STRIDES[:2], ((2, 2), (4, 2), 1)], ids=str)
+@pytest.mark.parametrize("source", [s for s in SOURCES if s not in ("detached", "data")])
+def test_writes_to_as_strided_reach_the_root(source: str, geometry: tuple) -> None:
+    def program(lib: Any) -> list:
+        leaf = lib.tensor(numbers(SHAPE, 1), requires_grad=True)
+        root = (leaf * leaf).t().mul(2)  # not row-major
+        x = SOURCES[source](root)
+        y = x.as_strided(*geometry)
+        y.mul_(lib.tensor(numbers(tuple(y.shape), 3)))
+        shown = (root, x, y)
+        sum((t * t * t).sum() for t in shown).backward()
+        return [t.detach().numpy() for t in (*shown, leaf.grad)]
+
+    assert_same(program(tt), program(torch))
+
+
+def test_a_recorded_write_outside_of_a_detached_part_is_refused() -> None:
+    y = tt.zeros(4)[2:].detach().as_strided((2,), (1,), 0)
+    assert y.add_(1).tolist() == [1, 1]
+    with pytest.raises(RuntimeError, match="mul_: as_strided of a detached part"):
+        y.mul_(tt.ones(2, requires_grad=True))
+
+
+# ------------------------------------------------------------------------------------------
+# Found by random programs (tests/random_programs)
+# ------------------------------------------------------------------------------------------
+
+
+def test_a_view_from_no_grad_is_refused_after_its_base_was_written_to() -> None:
+    base = tt.ones(3, requires_grad=True) * 2
+    with tt.no_grad():
+        view = base[1:]
+    assert (view * 2).tolist() == [4, 4]
+    base.mul_(3)
+    assert view.tolist() == [6, 6]
+    with pytest.raises(RuntimeError, match=r"view of shape \(2,\) that was made under no_grad"):
+        view * 2
+    with tt.no_grad():
+        assert (view * 2).tolist() == [12, 12]
+
+
+@needs_torch
+def test_views_made_again_pass_by_the_views_between() -> None:
+    """What a write to one view makes of another does not go through the hooks of a third."""
+
+    def program(lib: Any) -> list:
+        leaf = lib.tensor(numbers(SHAPE, 1), requires_grad=True)
+        base = leaf * 2
+        between = base[1:]
+        view = between[:, 1:]
+        between.register_hook(lambda g: g * 10)
+        view.register_hook(lambda g: g * 100)
+        view.mul_(leaf[1:, 1:])
+        (base * base).sum().backward(retain_graph=True)
+        (unused,) = lib.autograd.grad(view.sum(), between, retain_graph=True, allow_unused=True)
+        view.sum().backward()
+        return [leaf.grad.numpy(), float(unused is None)]
+
+    assert_same(program(tt), program(torch))
+
+
+def test_a_write_to_a_part_of_a_saved_result_is_noticed() -> None:
+    y = tt.tensor(numbers(SHAPE, 1), requires_grad=True) * 2
+    y.relu_()  # saves what it wrote
+    y[0].neg_()
+    with pytest.raises(GradientError, match="relu: its output, .*, was changed in place"):
+        y.sum().backward()
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda lib, x: lib.cat([x.t(), x.t()]),
+        lambda lib, x: lib.stack([x.t(), x.t()], -1),
+        lambda lib, x: lib.zeros_like(x.t()),
+        lambda lib, x: lib.ones_like(x[:, 0].expand(3, 4)),
+        lambda lib, x: x[:, 1].ravel(),
+        lambda lib, x: x.detach()[1:].data,
+        lambda lib, x: x[1:].detach()[1],
+        lambda lib, x: x.t_(),
+    ],
+)
+def test_layout_and_place_in_memory(make: Any) -> None:
+    mine, reference = (make(lib, lib.tensor(numbers(SHAPE, 1))) for lib in (tt, torch))
+    for known in ("stride", "storage_offset", "is_contiguous"):
+        assert getattr(mine, known)() == getattr(reference, known)()
+    assert mine._version == reference._version
+
+
+def test_the_base_of_a_view_is_its_root() -> None:
+    x = tt.zeros(2, 3)
+    assert x.t()[0][1:]._base is x
+
+
+@needs_torch
+def test_gradients_of_a_whole_overwritten_tensor_have_no_history() -> None:
+    def program(lib: Any) -> list:
+        leaf = lib.tensor(numbers(SHAPE, 1), requires_grad=True)
+        y = leaf * 2
+        y[...] = lib.tensor(numbers(SHAPE, 2))
+        (g,) = lib.autograd.grad((y * y).sum(), leaf, create_graph=True)
+        return [g.detach().numpy(), float(g.requires_grad)]
+
+    assert_same(program(tt), program(torch))

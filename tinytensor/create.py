@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .autograd.strided import copy_in_order, memory_order
 from .autograd.variable import Variable, unwrap, wrap
-from .backend import Array, gpu, is_array, module_for, to_device
+from .backend import Array, gpu, is_array, is_writable, module_for, to_device
 from .dtype import default_float, fitting, from_numpy_dtype, promote_pair, to_numpy_dtype
 from .errors import ShapeError
 
@@ -256,32 +257,39 @@ def _options_like(input: Tensor, dtype: Any, device: Any) -> dict:
     }
 
 
+def _laid_out_as(input: Tensor, made: Tensor) -> Tensor:
+    """A new tensor, whose dimensions lie in memory in the order of input's, if that has one."""
+    if not input.array.flags.c_contiguous and is_writable(input.array):
+        made.array = copy_in_order(made.array, memory_order(input.array))
+    return made
+
+
 def zeros_like(input: Tensor, *, dtype: Any = None, device: Any = None,
                requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """Zeros in the shape, dtype and device of input."""
     others.update(_options_like(input, dtype, device))
-    return zeros(input.shape, requires_grad=requires_grad, **others)
+    return _laid_out_as(input, zeros(input.shape, requires_grad=requires_grad, **others))
 
 
 def ones_like(input: Tensor, *, dtype: Any = None, device: Any = None,
               requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """Ones in the shape, dtype and device of input."""
     others.update(_options_like(input, dtype, device))
-    return ones(input.shape, requires_grad=requires_grad, **others)
+    return _laid_out_as(input, ones(input.shape, requires_grad=requires_grad, **others))
 
 
 def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None,
                requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """An uninitialised tensor in the shape, dtype and device of input."""
     others.update(_options_like(input, dtype, device))
-    return empty(input.shape, requires_grad=requires_grad, **others)
+    return _laid_out_as(input, empty(input.shape, requires_grad=requires_grad, **others))
 
 
 def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None,
               requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """One value in the shape, dtype and device of input."""
     others.update(_options_like(input, dtype, device))
-    return full(input.shape, fill_value, requires_grad=requires_grad, **others)
+    return _laid_out_as(input, full(input.shape, fill_value, requires_grad=requires_grad, **others))
 
 
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None,

@@ -12,8 +12,10 @@ from . import ops, random
 from .autograd import inplace
 from .autograd.variable import Variable
 from .ops.arithmetic import Add, Div, Mul, Sub
+from .ops.masked import masked_fill_
 from .ops.power import PowScalar
 from .ops.promote import is_operand
+from .ops.scatter import index_fill_, index_put_
 
 
 def in_place(function: Callable) -> Callable:
@@ -400,9 +402,9 @@ class Methods(Variable):
     take_along_dim = ops.take_along_dim
     index_add_ = in_place(ops.index_add)
     index_copy_ = in_place(ops.index_copy)
-    index_fill_ = in_place(ops.index_fill)
-    index_put_ = in_place(ops.index_put)
-    masked_fill_ = in_place(ops.masked_fill)
+    index_fill_ = index_fill_
+    index_put_ = index_put_
+    masked_fill_ = masked_fill_
     masked_scatter_ = in_place(ops.masked_scatter)
     put_ = in_place(ops.put)
     scatter_ = in_place(ops.scatter)

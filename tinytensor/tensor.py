@@ -14,7 +14,8 @@ import numpy as np
 
 from .autograd import engine
 from .autograd.hooks import AfterAccumulation, RemovableHandle, add_hook, retain_grad
-from .autograd.variable import RETAIN, refresh, registry, wrap, writes_of
+from .autograd.strided import offset_in, storage_of
+from .autograd.variable import RETAIN, refresh, registry, root_of, wrap, writes_of
 from .backend import device, device_of
 from .create import shape_of, tensor
 from .dtype import DType, default_float, from_numpy_dtype
@@ -126,11 +127,8 @@ class Tensor(Interop):
         return self.array.data.ptr
 
     def storage_offset(self) -> int:
-        """How many elements after the start of the tensor that it is a view of it begins."""
-        root = self
-        while root._view is not None:
-            root = root._view.base  # type: ignore[assignment]
-        return (self.data_ptr() - root.data_ptr()) // self.array.itemsize
+        """How many elements after the start of its storage it begins."""
+        return offset_in(storage_of(self), self.array)
 
     def is_floating_point(self) -> bool:
         return self.array.dtype.kind == "f"
@@ -169,7 +167,7 @@ class Tensor(Interop):
 
     @property
     def requires_grad(self) -> bool:
-        if self._view is not None:
+        if self._view is not None and self._view.live:
             refresh(self)
         return self._tracked
 
@@ -229,7 +227,7 @@ class Tensor(Interop):
     @property
     def grad_fn(self) -> Any:
         """The node of the op that made this tensor; None for a leaf."""
-        if self._view is not None:
+        if self._view is not None and self._view.live:
             refresh(self)
         return None if self._node is None else self._node.function_and_index()[0]
 
@@ -248,7 +246,7 @@ class Tensor(Interop):
 
     @property
     def _base(self) -> Tensor | None:
-        return self._view.base if self._view is not None else None  # type: ignore[return-value]
+        return root_of(self) if self._view is not None else None
 
     def is_inference(self) -> bool:
         return False
@@ -307,7 +305,9 @@ class Tensor(Interop):
     @property
     def data(self) -> Tensor:
         """The same memory, outside the graph, and with writes that autograd does not see."""
-        return wrap(self.array.view())
+        tensor = wrap(self.array.view())
+        tensor._writes = [0, storage_of(self)]
+        return tensor
 
     @data.setter
     def data(self, value: Tensor) -> None:

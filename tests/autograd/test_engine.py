@@ -626,3 +626,62 @@ def test_errors_say_what_is_wrong(call: Any, error: type, patterns: list[str]) -
     assert "\n" not in message
     for pattern in patterns:
         assert re.search(pattern, message), f"{pattern!r} is not in {message!r}"
+
+
+# ------------------------------------------------------------------------------------------
+# Found by random programs (tests/random_programs)
+# ------------------------------------------------------------------------------------------
+
+
+def test_a_leaf_that_was_detached_gets_no_gradient() -> None:
+    x, y = (tt.ones(2, requires_grad=True) for _ in range(2))
+    z = (x * y).sum()
+    x.detach_()
+    z.backward()
+    assert x.grad is None and y.grad is not None
+
+
+def test_a_leaf_that_got_a_history_is_refused() -> None:
+    base = tt.ones(3)
+    leaf = base[1:].requires_grad_()
+    z = (leaf + 1).sum()
+    base.mul_(tt.ones(3, requires_grad=True))
+    with pytest.raises(GradientError, match=r"leaf of shape \(2,\) is a view of a tensor that was"):
+        z.backward()
+
+
+def test_hooks_on_no_way_to_the_inputs_do_not_run() -> None:
+    x, y = (tt.ones(2, requires_grad=True) for _ in range(2))
+    a, b = x * 2, y * 3
+    calls: list = []
+    a.register_hook(calls.append)
+    x.register_hook(calls.append)
+    (dy,) = tt.autograd.grad([a.sum(), b.sum()], [y])
+    assert dy.tolist() == [3, 3] and calls == []
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (lambda x: tt.lerp(x, tt.zeros(2), 0.25), 1.5),
+        (lambda x: tt.add(tt.zeros(2), x, alpha=0.5), 1),
+        (lambda x: tt.sub(tt.zeros(2), x, alpha=0.5), -1),
+    ],
+)
+def test_ops_that_save_no_tensor_run_backward_twice(function: Any, expected: float) -> None:
+    x = tt.ones(2, requires_grad=True)
+    y = function(x).sum()
+    y.backward()
+    y.backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [expected, expected]
+
+
+def test_a_value_written_over_after_create_graph_is_noticed() -> None:
+    x = tt.ones(2, requires_grad=True)
+    y = x * 2
+    z = tt.cos(y)
+    (g,) = tt.autograd.grad(z.sum(), x, create_graph=True)  # −2·sin y: saves y once more
+    y.add_(1)
+    with pytest.raises(GradientError, match="was changed in place"):
+        g.sum().backward()

@@ -57,6 +57,9 @@ ROWS = [
     Row("cosine_similarity", T(3, 4), T(4), dim=-1),
     Row("cosine_similarity", T(2, 3, 4), T(2, 1, 4), 0),
     Row("cosine_similarity", T(4), T(4), 0, 1e-2),
+    Row("cosine_similarity", T(3, 1), T(3, 4)),  # broadcast along dim
+    Row("cosine_similarity", T(4), T(3, 4), dim=-2),
+    Row("cosine_similarity", T(3, 4), T(2, 1, 1), dim=-1),
     Row("pairwise_distance", T(3, 4), T(3, 4)),
     Row("pairwise_distance", T(3, 4), T(4), p=1),
     Row("pairwise_distance", T(2, 3, 4), T(3, 4), 3.0, 1e-3, True),

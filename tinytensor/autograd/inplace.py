@@ -11,42 +11,54 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..backend import QUIET, Array, error_state, is_writable
+from ..backend import QUIET, Array, error_state, is_array, is_writable, xp
 from ..dtype import can_cast
 from ..errors import ShapeError
 from .mode import state
 from .op import Op
+from .strided import AsStrided, copy_in_order, memory_order
 from .variable import (
     Variable,
     in_place_of,
     make_again,
     own_copy,
+    path_from_root,
     refresh,
+    see_as_strided,
     take_place,
     unwrap,
+    view_along,
+    wrap_like,
     writes_of,
 )
 
+ALL = (Ellipsis,)  # the index of the whole tensor
+
 
 class ViewWrite(Op):
-    """y = base, with the part that op(·, *args) shows replaced by new;
+    """y = base, with the part that the views along `path` show replaced by new;
     dbase = g with zeros in that part, dnew = that part of g.
 
     The memory is written already when this is recorded.
     """
 
-    def forward(self, base: Array, new: Array, op: Any, args: tuple) -> Array:
-        self.op, self.args = op, args
+    def forward(self, base: Array, new: Array, path: list) -> Array:
+        self.path = path
+        # Row-major: of other memory, a reshape would be a copy instead of a view. AsStrided counts
+        # in the memory of the base.
+        by_memory = path[0][0] is AsStrided
+        self.order = memory_order(base) if by_memory else tuple(range(base.ndim))
         return base
 
     def backward(self, g: Any) -> Any:
         rest = None
         if self.needs(0):
-            # Row-major: of other memory, a reshape would be a copy instead of a view.
-            rest = g.clone().contiguous() if isinstance(g, Variable) else own_copy(g)
-            part = self.op.apply(rest, *self.args)
+            rest = copy_in_order(g, self.order)
+            part = view_along(self.path, rest)
+            check_memory(self.path[-1][0].name_, unwrap(part))
             part[...] = 0
-        return rest, self.op.apply(g, *self.args)
+        new = view_along(self.path, copy_in_order(g, self.order)) if self.needs(1) else None
+        return rest, new
 
 
 class IndexWrite(Op):
@@ -58,26 +70,34 @@ class IndexWrite(Op):
     name_ = "setitem"
 
     def forward(self, x: Array, value: Any, index: Any) -> Array:
-        self.index = index
+        self.index = ALL if index[0] is Ellipsis and len(index) == 1 else index
         x[index] = value
         return x
 
     def backward(self, g: Any) -> Any:
         rest = None
         if self.needs(0):
-            rest = g.clone() if isinstance(g, Variable) else own_copy(g)
-            rest[self.index] = 0
+            if self.index is ALL:
+                rest = wrap_like(xp(unwrap(g)).zeros(g.shape, dtype=unwrap(g).dtype), g)
+            else:
+                rest = g.clone() if isinstance(g, Variable) else own_copy(g)
+                rest[self.index] = 0
         return rest, g[self.index] if self.needs(1) else None
 
 
-def check_writable(target: Variable, name: str, sources: tuple = ()) -> bool:
-    """Refuse a write that autograd forbids; return whether the write must be recorded."""
-    refresh(target)
-    if not is_writable(target.array):
+def check_memory(name: str, array: Array) -> None:
+    """Refuse a write of different values to elements that share memory."""
+    if not is_writable(array):
         raise RuntimeError(
-            f"{name}: the tensor of shape {tuple(target._shape)} is read-only or expanded "
+            f"{name}: the tensor of shape {tuple(array.shape)} is read-only or expanded "
             "(several elements share memory); clone() it before writing"
         )
+
+
+def is_recorded(target: Variable, name: str, sources: tuple = ()) -> bool:
+    """Whether a write must be recorded. Refuses one that autograd forbids."""
+    if target._view is not None and target._view.live:
+        refresh(target)
     if not state.mode.grad:
         return False
     tracked = target._tracked or any(isinstance(s, Variable) and s._tracked for s in sources)
@@ -96,19 +116,37 @@ def check_writable(target: Variable, name: str, sources: tuple = ()) -> bool:
                 f"{name}: a view of shape {tuple(base._shape)} that was made under no_grad() is "
                 "being written to outside of it; make the view outside too, or write inside"
             )
+        if tracked and base._view.op is AsStrided and base._view.args[-1] is not None:
+            raise RuntimeError(
+                f"{name}: as_strided of a detached part of a tensor reaches outside of that part; "
+                "take it of the whole tensor, or write into a clone()"
+            )
         base = base._view.base
         what = "a view of a leaf"
+
+
+def old_place(target: Any) -> Variable:
+    """A tensor in target's place in the graph, as input of the op that writes to target.
+
+    As in PyTorch, a write goes past views to their root: their hooks are left out, and so is a
+    tensor that as_strided was called on, which may not have what the view shows.
+    """
+    if target._view is None or target._node is None:
+        return target
+    root, path = path_from_root(target)
+    return view_along(path, root)
 
 
 def write(target: Any, function: Callable, *args: Any, **kwargs: Any) -> Any:
     """target ← function(target, *args), in target's own memory: `exp_`, `add_` and their kin."""
     name = f"{function.__name__}_"
     sources = (*args, *kwargs.values())
-    recorded = check_writable(target, name, sources)
+    check_memory(name, target.array)
+    recorded = is_recorded(target, name, sources)
     before = target
     if recorded:
         # Rules may save the old value, which is about to be overwritten: give them a copy.
-        before = in_place_of(target, target.array.copy())
+        before = in_place_of(old_place(target), target.array.copy())
     result = function(before, *args, **kwargs)
     if result.array.shape != target.array.shape:
         raise ShapeError(
@@ -129,52 +167,75 @@ def write(target: Any, function: Callable, *args: Any, **kwargs: Any) -> Any:
         raise
     finally:
         error_state.set(errors)
-    if recorded:
-        result = result.to(target.dtype)
-    return finish_write(target, result if recorded else None)
+    if not recorded:
+        return finish_write(target)
+    _save_in_place(result, target)
+    return finish_write(target, result.to(target.dtype))
+
+
+def _save_in_place(result: Any, target: Any) -> None:
+    """Have the op that made `result`, if it saved that, look at target's memory instead.
+
+    A later write to target is then noticed, and the result's own memory is free.
+    """
+    node = result._node
+    if node is not None and node._saved and result.array.dtype == target.array.dtype:
+        writes = writes_of(target)
+        here = (target.array, writes, writes[0] + 1)  # the version after this write
+        node._saved = [here if entry[0] is result.array else entry for entry in node._saved]
 
 
 def change_shape(target: Any, function: Callable, *args: Any, **kwargs: Any) -> Any:
     """target ← function(target, …), another view of its own memory: `unsqueeze_`, `t_`."""
-    if state.mode.grad and target._tracked and target._node is None:
-        raise RuntimeError(
-            f"{function.__name__}_: a leaf tensor of shape {tuple(target._shape)} that requires "
-            "grad cannot change its shape in place; use the function without the underscore"
-        )
-    before = in_place_of(target, target.array)
-    before._writes, before._view = writes_of(target), target._view
-    after = function(before, *args, **kwargs)
-    target.array, target._view = after.array, after._view
-    take_place(target, after)
+    recorded = is_recorded(target, f"{function.__name__}_")
+    after = function(in_place_of(target, target.array), *args, **kwargs)
+    target.array = after.array
+    if recorded:
+        take_place(target, after)
+    writes = writes_of(target)
+    writes[0] += 1
+    if target._view is not None:
+        see_as_strided(target)
+        target._view.count = writes[0]
     return target
 
 
 def finish_write(target: Any, result: Any = None) -> Any:
-    """After target's memory was written: bump the version and, if recorded, rewrite history."""
-    writes = writes_of(target)
-    writes[0] += 1
-    if result is not None:
+    """After target's memory was written: bump the version and, if recorded, rewrite history.
+
+    Of a view, the root's history is rewritten, and the view is made again out of that; so are other
+    views when they are next used.
+    """
+    writes_of(target)[0] += 1
+    if result is None:
+        return target
+    if target._view is None:
         take_place(target, result)
-        child = target
-        while child._view is not None:
-            child._view.count = writes[0]  # from here to the root they are brought up to date now
-            child = child._view.base
-        child = target
-        while child._view is not None:
-            view = child._view
-            base = view.base
-            before = in_place_of(base, base.array)
-            after = ViewWrite.apply(before, child, view.op, view.args)
-            take_place(base, after)
-            make_again(child)  # from now on a view of the new base
-            child = base
+        return target
+    root, path = path_from_root(target)
+    take_place(root, ViewWrite.apply(in_place_of(root, root.array), result, path))
+    make_again(target)
     return target
 
 
 def assign(target: Any, index: Any, value: Any, name: str = "__setitem__") -> Any:
     """target[index] ← value, broadcast and cast: `__setitem__`, `copy_`, `fill_`, `zero_`."""
-    if check_writable(target, name, (value,)):
-        before = in_place_of(target, target.array)
+    if not is_writable(target.array) and not _may_be_assigned(target.array, index, value, name):
+        check_memory(name, target.array)
+    if is_recorded(target, name, (value,)):
+        before = in_place_of(old_place(target), target.array)
         return finish_write(target, IndexWrite.apply(before, value, index))
     IndexWrite.apply(target.array, unwrap(value), index)
     return finish_write(target)
+
+
+def _may_be_assigned(array: Array, index: Any, value: Any, name: str) -> bool:
+    """Whether a part of an expanded array may be written to, as in PyTorch.
+
+    It may if one number goes everywhere, or if the index picks elements.
+    """
+    if not getattr(array.flags, "writeable", True):
+        return False
+    if name in ("fill_", "zero_") and not is_array(unwrap(value)):
+        return True
+    return any(is_array(entry) for entry in index)

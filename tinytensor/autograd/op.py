@@ -258,7 +258,7 @@ class Op(Node):
             if isinstance(value, Variable):
                 writes = value._writes
                 if writes is None:
-                    writes = value._writes = [0]
+                    writes = value._writes = [0, value.array]
                 saved.append((value.array, writes, writes[0]))
             else:
                 saved.append((value, NEVER, 0))
@@ -282,19 +282,26 @@ class Op(Node):
             values.append(value)
         if state.mode.grad:
             plan = self._plan
-            return [self._as_tensor(v, place, name) for v, (place, name, _) in zip(values, plan)]
+            return [self._as_tensor(v, *p) for v, p in zip(self._saved, plan)]
         return values
 
-    def _as_tensor(self, value: Any, place: int, name: str) -> Any:
-        """A saved array as the tensor that it was, with its place in the graph."""
+    def _as_tensor(self, saved: tuple, place: int, name: str, _: int) -> Any:
+        """A saved array as the tensor that it was, with its place in the graph.
+
+        It has the counter of its memory: a rule that saves it again notices later writes, too.
+        """
+        value, writes, _ = saved
         if type(value) not in _modules:
             return value  # None, or a number
-        if place < 0:
-            return made_by(self, value) if name == "out" else value  # an attribute: a constant
-        edge = self._edges[place]
-        if edge is None or isinstance(edge, Variable):
-            return wrap(value) if edge is None else edge
-        return made_by(edge, value)
+        if place < 0 and name != "out":
+            return value  # an attribute: a constant
+        edge = self if place < 0 else self._edges[place]
+        if isinstance(edge, Variable):
+            return edge
+        tensor = wrap(value) if edge is None else made_by(edge, value)
+        if writes is not NEVER:
+            tensor._writes = writes
+        return tensor
 
     def keep(self, helper: Callable, *args: Any) -> Any:
         """In forward: helper(*args) on raw arrays, remembered for backward."""

@@ -22,8 +22,8 @@ class Variable:
     _grad     the accumulated gradient, a tensor, or None
     _tracked  whether gradients flow to it (`requires_grad`)
     _node     the Op that made it; None for a leaf, which the user made
-    _writes   [how often its storage was written to], one list for all that share the memory;
-              None until somebody wants to know
+    _writes   [how often its storage was written to, the array that is the storage], one list for
+              all that share the memory; None until one of the two is asked for
     _view     the View it is of another tensor, or None
     _hooks    functions to call with its gradient, or None (a non-leaf's are on its node)
     """
@@ -35,7 +35,7 @@ class Variable:
     _grad: Any
     _tracked: bool
     _node: Any
-    _writes: list[int] | None
+    _writes: list[Any] | None
     _view: View | None
     _hooks: dict | None
 
@@ -63,23 +63,30 @@ class Variable:
 class View:
     """`variable` shows a part of `base`: op.apply(base, *args) makes it again.
 
-    count is the storage's version for which the variable's node is right. A recorded write to
-    any other view of the storage makes it stale; `refresh` then makes it again. live is False for a
-    view made under no_grad, which stays outside the graph.
+    count is the storage's version for which the variable's node is right. A write to the base or to
+    another view makes it stale; `refresh` then makes it again. live is False for a view made under
+    no_grad, or of one, which stays outside the graph. array is that of the base when the view
+    was made: the base has another one since it got another shape in place.
     """
 
-    __slots__ = ("base", "op", "args", "count", "live")
+    __slots__ = ("base", "op", "args", "array", "count", "live")
+
+    live: bool
 
     def __init__(self, base: Variable, op: Any, args: tuple):
         self.base, self.op, self.args = base, op, args
+        self.array = base.array
         self.count = writes_of(base)[0]
-        self.live = state.mode.grad
+        self.live = state.mode.grad and (base._view is None or base._view.live)
 
 
 class _Registry:
-    """The class of the tensors that ops return; tensor.py sets it, as it comes after the engine."""
+    """Classes that come after this file: that of the tensors that ops return, set by tensor.py, and
+    the op that makes a view by its strides, set by strided.py.
+    """
 
     tensor: type = Variable
+    strided: Any = None
 
 
 registry = _Registry()
@@ -127,11 +134,11 @@ def made_by(node: Any, array: Array) -> Any:
     return tensor
 
 
-def writes_of(variable: Variable) -> list[int]:
-    """The counter of the writes to the variable's storage: [version]."""
+def writes_of(variable: Variable) -> list[Any]:
+    """The counter of the writes to the variable's storage: [version, storage]."""
     writes = variable._writes
     if writes is None:
-        writes = variable._writes = [0]
+        writes = variable._writes = [0, variable.array]
     return writes
 
 
@@ -148,34 +155,77 @@ def own_copy(array: Array) -> Array:
 
 
 def refresh(variable: Variable) -> None:
-    """Bring a view's place in the graph up to date after recorded writes to its storage."""
-    stale = []
-    while variable._view is not None and _is_stale(variable):
-        stale.append(variable)
-        variable = variable._view.base
-    for view in reversed(stale):  # from the base upwards
-        link: Any = view._view
-        link.count = writes_of(view)[0]
-        if link.live and link.base._tracked:
-            make_again(view)
+    """Bring a view's place in the graph up to date after writes to its storage.
+
+    Refuses a view that was made under no_grad() and whose base is tracked: it shows what was
+    written, but its gradient would be lost.
+    """
+    link = variable._view
+    version = writes_of(variable)[0]
+    if link is None or version == link.count:
+        return
+    root, _ = path_from_root(variable)
+    if not root._tracked:
+        link.count = version
+    elif link.live:
+        make_again(variable)
+    elif state.mode.grad:
+        raise RuntimeError(
+            f"{link.op.name_}: a view of shape {tuple(variable._shape)} that was made under "
+            "no_grad() is used outside of it after its base was written to; make it again"
+        )
+
+
+def path_from_root(view: Any) -> tuple[Any, list[tuple[Any, tuple]]]:
+    """The tensor that a view is of in the end, and the (op, args) that lead from it to the view."""
+    path = []
+    variable = view
+    while variable._view is not None:
+        link = variable._view
+        if link.array is not link.base.array:
+            see_as_strided(view)
+            return path_from_root(view)
+        path.append((link.op, link.args))
+        variable = link.base
+    path.reverse()
+    return variable, path
+
+
+def view_along(path: list[tuple[Any, tuple]], x: Any) -> Any:
+    """The view that the (op, args) of a path make of x, a tensor or an array."""
+    for op, args in path:
+        x = op.apply(x, *args)
+    return x
 
 
 def make_again(view: Any) -> None:
-    """Put a view where a fresh one of its base, which was written to, is in the graph."""
-    link = view._view
+    """Put a view where a fresh one of its root, which was written to, is in the graph."""
+    root, path = path_from_root(view)
     with enable_grad():
-        again = link.op.apply(link.base, *link.args)
-    if again.stride() != view.stride() or again.data_ptr() != view.data_ptr():
-        raise RuntimeError(
-            f"{link.op.name_}: this view of shape {tuple(view._shape)} was made before its base "
-            "got another shape in place (unsqueeze_, t_, …), and then one of the two was written "
-            "to; make the view after that, or write into a clone()"
-        )
+        again = view_along(path, root)
+    view._view.count = view._writes[0]
     take_place(view, again)
 
 
-def _is_stale(view: Any) -> bool:
-    return view._writes[0] != view._view.count
+def see_as_strided(view: Any) -> None:
+    """Make a view one of its root, by strides: a tensor between them got another shape in place."""
+    root = root_of(view)
+    if view.array.size and not xp(view.array).may_share_memory(root.array, view.array):
+        raise RuntimeError(
+            f"{view._view.op.name_}: the tensor that this view of shape {tuple(view._shape)} was "
+            "made of got other memory (x.data = …); make the view again"
+        )
+    before = view._view
+    offset = (view.data_ptr() - root.data_ptr()) // view.array.itemsize if view.array.size else 0
+    view._view = View(root, registry.strided, (view._shape, view.stride(), offset, None))
+    view._view.live, view._view.count = before.live, before.count
+
+
+def root_of(variable: Any) -> Any:
+    """The tensor that a view is of in the end; a tensor that is no view is its own root."""
+    while variable._view is not None:
+        variable = variable._view.base
+    return variable
 
 
 RETAIN = "retain_grad"  # the key of the hook that fills a non-leaf's `.grad`, always the last one

@@ -26,7 +26,7 @@ from .hooks import run_after_accumulation, run_hooks
 from .mode import state
 from .op import Op, Output
 from .site import describe_site
-from .variable import Variable, own_copy, unwrap, wrap, writes_of
+from .variable import Variable, own_copy, refresh, unwrap, wrap, writes_of
 
 _order = attrgetter("_order")
 
@@ -101,6 +101,8 @@ def walk(
         g = grads.pop(node, None)
         if g is None:
             continue  # no gradient came this way
+        if wanted is not None and node not in needed and node not in wanted:
+            continue  # on no way to what is wanted: its hooks do not run either
         if node._hooks and node._order > since:
             g = run_hooks(node, g)
             ours.discard(node)  # a hook may have kept it
@@ -110,7 +112,7 @@ def walk(
             if node not in needed:
                 continue
         if node._order == 0:  # a leaf
-            if wanted is None:
+            if wanted is None and is_still_leaf(node):
                 before = node._grad.clone() if trace and node._grad is not None else None
                 accumulate(node, g, node in ours, create_graph)
                 if trace:
@@ -215,6 +217,22 @@ def sum_to(value: Any, shape: tuple, node: Op | None = None) -> Any:
             f"{tuple(shape)}{describe_site(node)}"
         )
     return total.reshape(shape) if extra else total
+
+
+def is_still_leaf(leaf: Any) -> bool:
+    """Whether a gradient is wanted in a leaf's `.grad`: not if it was detached in the meantime.
+
+    Refuses a leaf that is a view and got a history, as another view of its memory was written to.
+    """
+    if leaf._view is not None:
+        refresh(leaf)
+    if leaf._node is not None:
+        raise GradientError(
+            f"backward: a leaf of shape {tuple(leaf._shape)} is a view of a tensor that was "
+            "written to after the leaf was used, and is no leaf any more; set requires_grad on a "
+            "clone()"
+        )
+    return leaf._tracked
 
 
 def accumulate(leaf: Any, g: Any, ours: bool, create_graph: bool) -> None:

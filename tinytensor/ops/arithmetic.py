@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..autograd.op import Op
-from ..autograd.variable import unwrap
+from ..autograd.variable import Variable, unwrap
 from ..backend import Array, xp
 from ..kernels.route import accelerated
 from .promote import (
@@ -70,6 +70,17 @@ class Mul(Op):
         return None if b is None else g * b, None if a is None else g * a
 
 
+class Scale(Op):
+    """y = c·x for a number c;  dx = c·g"""
+
+    def forward(self, x: Array, c: float) -> Array:
+        self.c = c
+        return x * c
+
+    def backward(self, g: Any) -> Any:
+        return g * self.c
+
+
 def add(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
     """input + alpha·other"""
     a, b = promote(input, other, "add")
@@ -110,6 +121,8 @@ def _scaled(name: str, a: Any, b: Any, alpha: float) -> Any:
         raise RuntimeError(
             f"{name}: got alpha={alpha} for {dtype} tensors, expected an integer alpha"
         )
+    if isinstance(b, Variable) and isinstance(alpha, (int, float)) and dtype.kind == "f":
+        return Scale.apply(cast(b, dtype), alpha)
     return Mul.apply(*promote(b, bool(alpha) if dtype.kind == "b" else alpha))
 
 
@@ -303,10 +316,7 @@ class Lerp(Op):
 
     def forward(self, a: Array, b: Array, w: Any) -> Array:
         # From the nearer end, so that w = 1 gives b exactly.
-        from_a = builtins.abs(w) < 0.5
-        if isinstance(w, (int, float)):
-            return a + w * (b - a) if from_a else b - (1 - w) * (b - a)
-        return xp(a).where(from_a, a + w * (b - a), b - (1 - w) * (b - a))
+        return xp(a).where(builtins.abs(w) < 0.5, a + w * (b - a), b - (1 - w) * (b - a))
 
     def backward(self, g: Any) -> Any:
         a, b, w = self.saved
@@ -316,13 +326,26 @@ class Lerp(Op):
         return da, db, dw
 
 
+class LerpByNumber(Op):
+    """y = a + w·(b − a) for a number w;  da = g·(1 − w), db = g·w"""
+
+    name_ = "lerp"
+
+    def forward(self, a: Array, b: Array, w: float) -> Array:
+        self.w = w
+        return a + w * (b - a) if builtins.abs(w) < 0.5 else b - (1 - w) * (b - a)
+
+    def backward(self, g: Any) -> Any:
+        return g * (1 - self.w) if self.needs(0) else None, g * self.w if self.needs(1) else None
+
+
 def lerp(input: Tensor, end: Tensor, weight: Operand) -> Tensor:
     """input + weight·(end − input): from `input` at weight 0 to `end` at weight 1."""
     require_same_dtype("lerp", "end", end, input)
     require_float("lerp", input, NotImplementedError)
-    if hasattr(unwrap(weight), "dtype"):
-        weight = cast(weight, unwrap(input).dtype)
-    return Lerp.apply(input, end, weight)
+    if isinstance(weight, (int, float)):
+        return LerpByNumber.apply(input, end, weight)
+    return Lerp.apply(input, end, cast(weight, unwrap(input).dtype))
 
 
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:

@@ -9,6 +9,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
@@ -29,7 +31,11 @@ class Expand(Op):
     def forward(self, x: Array, shape: tuple) -> Array:
         if math.prod(shape) == x.size:
             return x.reshape(shape)  # nothing is repeated: can be written to
-        return xp(x).broadcast_to(x, shape)
+        y = xp(x).broadcast_to(x, shape)
+        if isinstance(y, np.ndarray):
+            # NumPy's is read-only, but a part of it in which nothing is repeated may be written to.
+            y.flags.writeable = x.flags.writeable
+        return y
 
     def backward(self, g: Any) -> Any:
         return g  # the engine sums out what was broadcast

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import ShapeError
+from .broadcast import broadcast_tensors
 from .clamp import clamp_min
 from .dims import accepts_axis
 from .promote import promote_float
@@ -26,12 +27,8 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
     x1 and x2 broadcast; lengths below eps count as eps.
     """
-    x1, x2 = promote_float(x1, x2)
-    if x1.ndim != x2.ndim:
-        # `dim` counts in the common shape: give both as many dimensions.
-        ndim = max(x1.ndim, x2.ndim)
-        x1 = x1.reshape((1,) * (ndim - x1.ndim) + tuple(x1.shape))
-        x2 = x2.reshape((1,) * (ndim - x2.ndim) + tuple(x2.shape))
+    # `dim` counts in the common shape, and the lengths are those of the broadcast vectors.
+    x1, x2 = broadcast_tensors(*promote_float(x1, x2))
     unit1 = x1 / clamp_min(norm(x1, 2, dim, keepdim=True), eps)
     unit2 = x2 / clamp_min(norm(x2, 2, dim, keepdim=True), eps)
     return (unit1 * unit2).sum(dim)

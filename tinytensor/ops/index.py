@@ -13,7 +13,7 @@ import numpy as np
 from ..autograd.inplace import assign
 from ..autograd.op import Op
 from ..autograd.variable import Variable, own_copy, unwrap, wrap
-from ..backend import Array, is_array, xp
+from ..backend import Array, is_array, is_writable, xp
 from ..dtype import fitting
 from ..errors import ShapeError
 from .accumulate import add_at_index
@@ -109,14 +109,21 @@ def get_item(input: Tensor, index: Any) -> Tensor:
 
 def set_item(input: Tensor, index: Any, value: Any) -> None:
     """input[index] = value. value: a number, or a tensor or array that broadcasts to the place."""
+    write_item("setitem", input, index, value)
+
+
+def write_item(name: str, input: Any, index: Any, value: Any) -> None:
+    """input[index] = value, for the op of that name."""
     basic, advanced = take_apart(input, index)
     if advanced is None:
         place: Any = basic
+        if not is_writable(unwrap(input)):  # expanded, but perhaps not in the part to write to
+            input, place = Slice.apply(input, basic), (Ellipsis,)
     else:
         if basic is not None:
             input = Slice.apply(input, basic)
         place = own_index(advanced)
-    _write("setitem", input, place, value)
+    _write(name, input, place, value)
 
 
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:

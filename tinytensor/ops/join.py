@@ -34,7 +34,7 @@ class Cat(Op):
 
     def forward(self, dim: int, *tensors: Array) -> Array:
         self.dim, self.sizes = dim, tuple([x.shape[dim] for x in tensors])
-        return xp(tensors[0]).concatenate(tensors, axis=dim)
+        return row_major(xp(tensors[0]).concatenate(tensors, axis=dim))
 
     def backward(self, g: Any) -> Any:
         return None, *Split.apply(g, self.sizes, self.dim)
@@ -45,10 +45,15 @@ class Stack(Op):
 
     def forward(self, dim: int, *tensors: Array) -> Array:
         self.dim = dim
-        return xp(tensors[0]).stack(tensors, axis=dim)
+        return row_major(xp(tensors[0]).stack(tensors, axis=dim))
 
     def backward(self, g: Any) -> Any:
         return None, *Unbind.apply(g, self.dim)
+
+
+def row_major(y: Array) -> Array:
+    """y with its elements in row-major order in memory, as PyTorch has them."""
+    return y if y.flags.c_contiguous else y.copy(order="C")
 
 
 def _operands(name: str, tensors: Any) -> list:

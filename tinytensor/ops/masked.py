@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.inplace import assign
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
@@ -42,6 +43,25 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     if isinstance(value, (int, float)):
         value = fitting("masked_fill", value, unwrap(input).dtype)
     return MaskedFill.apply(input, mask, value)
+
+
+def masked_fill_(self: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """self ← value where mask, which broadcasts to self, is True."""
+    return fill_where("masked_fill_", self, mask, value)
+
+
+def fill_where(name: str, target: Any, mask: Any, value: Any) -> Any:
+    """target ← value where mask is True, for the in-place op of that name."""
+    _, array = broadcast_with_mask(name, target, mask)
+    if array.shape != tuple(target.shape):
+        raise ShapeError(
+            f"{name}: the mask has shape {tuple(mask.shape)}, which does not broadcast to that of "
+            f"the tensor, {tuple(target.shape)}"
+        )
+    check_0d(name, value)
+    if isinstance(value, (int, float)):
+        value = fitting(name, value, unwrap(target).dtype)
+    return assign(target, (array.copy(),), value, name)
 
 
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:

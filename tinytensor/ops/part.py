@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.op import Op
-from ..autograd.variable import unwrap
+from ..autograd.strided import AsStrided, offset_in, storage_of
+from ..autograd.variable import (
+    Variable,
+    View,
+    root_of,
+    see_as_strided,
+    unwrap,
+    writes_of,
+)
 from ..backend import Array, xp
 from ..errors import ShapeError
-from .dims import accepts_axis, existing_dim, normalize_dim
-from .index import Slice, Unindex
+from .dims import Ints, accepts_axis, as_ints, existing_dim, normalize_dim
+from .index import Slice
 from .parse_index import along
 from .shape import reshape
 
@@ -92,23 +99,6 @@ class Fold(Op):
         return Unfold.apply(g, *self.args)
 
 
-class AsStrided(Op):
-    """y[i, j, …] = element offset + i·stride₀ + j·stride₁ + … of x;  dx = the sum of its g's"""
-
-    view = True
-
-    def forward(self, x: Array, size: tuple, stride: tuple, offset: int) -> Array:
-        self.shape, self.args = x.shape, (size, stride, offset)
-        strides = tuple(s * x.itemsize for s in stride)
-        return xp(x).lib.stride_tricks.as_strided(x.reshape(-1)[offset:], size, strides)
-
-    def backward(self, g: Any) -> Any:
-        length = math.prod(self.shape)
-        # For each element of y its place in x; where several have one place, they are added up.
-        places = AsStrided.apply(xp(unwrap(g)).arange(length), *self.args)
-        return Unindex.apply(g, (length,), (places,)).reshape(self.shape)
-
-
 @accepts_axis
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """`length` elements along `dim`, from `start` on. A negative start counts from the end."""
@@ -154,24 +144,33 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
 
 
 def as_strided(
-    input: Tensor, size: tuple, stride: tuple, storage_offset: int | None = None
+    input: Tensor, size: Ints, stride: Ints, storage_offset: int | None = None
 ) -> Tensor:
-    """Any view of a contiguous tensor's memory, by its size and its strides, in elements."""
+    """Any view of a tensor's memory, by its size and its strides, in elements.
+
+    storage_offset counts from the start of the memory, also if input shows only a part of that; by
+    default the result starts where input does.
+    """
     array = unwrap(input)
-    if not array.flags.c_contiguous:
+    memory = storage_of(input) if isinstance(input, Variable) else array
+    sizes, strides = as_ints("as_strided", size), as_ints("as_strided", stride)
+    offset = offset_in(memory, array) if storage_offset is None else operator.index(storage_offset)
+    last = offset + sum((n - 1) * s for n, s in zip(sizes, strides))
+    negative = any(n < 0 for n in (*sizes, *strides, offset))
+    if len(sizes) != len(strides) or negative or (0 not in sizes and last >= memory.size):
         raise RuntimeError(
-            f"as_strided: got a tensor of shape {array.shape} with gaps in its memory, or not in "
-            "row-major order; call contiguous() first"
+            f"as_strided: got size {sizes}, stride {strides} and offset {offset}, expected as many "
+            f"strides as sizes, none negative, that stay within the storage's {memory.size} "
+            "elements"
         )
-    size, stride, offset = tuple(size), tuple(stride), storage_offset or 0
-    last = offset + sum((n - 1) * s for n, s in zip(size, stride))
-    negative = any(n < 0 for n in (*size, *stride, offset))
-    if len(size) != len(stride) or negative or (math.prod(size) and last >= array.size):
-        raise RuntimeError(
-            f"as_strided: got size {size}, stride {stride} and offset {offset}, expected as many "
-            f"strides as sizes, none negative, that stay within the tensor's {array.size} elements"
-        )
-    return AsStrided.apply(input, size, stride, offset)
+    args = (sizes, strides, offset, None if memory is array else memory)
+    y = AsStrided.apply(input, *args)
+    if isinstance(y, Variable):
+        # A view of the root if that has the whole memory: y may show what input does not.
+        y._writes, y._view = writes_of(input), View(input, AsStrided, args)
+        if root_of(y).array.size == memory.size:
+            see_as_strided(y)
+    return y
 
 
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:

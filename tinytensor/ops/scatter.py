@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.inplace import write
 from ..autograd.mode import state
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
@@ -26,8 +27,8 @@ from .gather import (
     check_index_shape,
     flat_positions,
 )
-from .index import IndexPut, Unindex, index_shape
-from .masked import MaskedFill, check_0d
+from .index import IndexPut, Unindex, index_shape, write_item
+from .masked import MaskedFill, check_0d, fill_where
 from .parse_index import slices_at, take_apart
 from .promote import require_same_dtype
 
@@ -281,18 +282,31 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
 @accepts_axis
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
     """A copy of input with the slices at `index` along dim filled with value, a number or 0-d."""
-    dim = normalize_dim("index_fill", dim, input.ndim)
-    index = as_vector("index_fill", index)
-    check_0d("index_fill", value)
-    if not input.ndim:
-        return index_fill(input.reshape((1,)), 0, index, value).reshape(())
-    size = input.shape[dim]
-    check_index_range("index_fill", index, dim, size, negative=True)
-    # A mask, so that an index that repeats counts once in the gradient of value.
+    return MaskedFill.apply(input, _mask_of_slices("index_fill", input, dim, index, value), value)
+
+
+@accepts_axis
+def index_fill_(self: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """self ← value in the slices at `index` along dim."""
+    mask = _mask_of_slices("index_fill_", self, dim, index, value)
+    return fill_where("index_fill_", self, mask, value)
+
+
+def _mask_of_slices(name: str, input: Any, dim: int, index: Any, value: Any) -> Array:
+    """A mask, broadcast to input, of its slices at `index` along dim.
+
+    With a mask an index that repeats counts once in the gradient of value.
+    """
+    dim = normalize_dim(name, dim, input.ndim)
+    index = as_vector(name, index)
+    check_0d(name, value)
+    size = input.shape[dim] if input.ndim else 1
+    check_index_range(name, index, dim, size, negative=True)
     mask = xp(unwrap(input)).zeros(size, dtype=bool)
     mask[unwrap(index)] = True
-    mask = mask.reshape(-1, *(1,) * (input.ndim - dim - 1))  # (size, 1, …), as input from dim on
-    return MaskedFill.apply(input, mask, value)
+    if not input.ndim:
+        return mask.reshape(())
+    return mask.reshape(-1, *(1,) * (input.ndim - dim - 1))  # (size, 1, …), as input from dim on
 
 
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
@@ -308,6 +322,15 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
         return IndexPut.apply(input, values, index)
     values = broadcast_to(values, index_shape(unwrap(input), index))
     return input + Unindex.apply(values, tuple(input.shape), index)
+
+
+def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """self[indices] ← values, or with values added there."""
+    require_same_dtype("index_put_", "values", values, self)
+    if accumulate:
+        return write(self, index_put, indices, values, accumulate)
+    write_item("index_put_", self, tuple(indices), values)
+    return self
 
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:

@@ -175,8 +175,8 @@ def unflatten(input: Tensor, dim: int, sizes: Ints) -> Tensor:
 
 
 def ravel(input: Tensor) -> Tensor:
-    """All elements in one dimension; a view where memory allows it."""
-    return flatten(input)
+    """All elements in one dimension, in row-major order: a view if they lie so, else a copy."""
+    return reshape(input.contiguous() if isinstance(input, Variable) else input, -1)
 
 
 @accepts_axis

@@ -331,7 +331,7 @@ const Cells = (() => {
     [slice, "Slice"],
     [
       elementwise,
-      "Add Sub Mul Div Neg Abs Sign Lerp Where Maximum Minimum Fmax Fmin Clamp " +
+      "Add Sub Mul Div Neg Abs Sign Scale Lerp LerpByNumber Where Maximum Minimum Fmax Fmin Clamp " +
         "MaskedFill Expand Dropout PowScalar Pow Sqrt Rsqrt Reciprocal Hypot Exp Exp2 Expm1 Log Log1p " +
         "Log2 Log10 Logaddexp Xlogy Sigmoid Logit Erf Erfc Gelu GeluTanh Silu Mish Softplus LogSigmoid " +
         "Elu Relu LeakyRelu Prelu Threshold Hardtanh Hardsigmoid Hardswish Softshrink Sin Cos Tan Asin " +
