@@ -1,0 +1,147 @@
+"""Which tests can notice a mutation, by a record of the functions that each test calls."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from .mutations import Mutation, by_turns
+
+FEW_FILES, FEW_TESTS = 2, 200
+FOLDERS = ("ops", "nn", "optim", "autograd", "kernels", "utils")
+
+
+def test_files(root: Path) -> list[str]:
+    """The test files that are asked; others draw pictures, read pages and run examples."""
+    tests = root / "tests"
+    found = [*tests.glob("test_*.py")]
+    for folder in FOLDERS:
+        found += (tests / folder).glob("test_*.py")
+    return sorted(file.relative_to(root).as_posix() for file in found)
+
+
+def digest(root: Path, path: str) -> str:
+    """Changes with a test file, and with what lies beside it that is no test (tables of rows)."""
+    file = root / path
+    helpers = [f for f in file.parent.glob("*.py") if not f.name.startswith("test_")]
+    text = b"".join(f.read_bytes() for f in (file, *sorted(helpers)))
+    return hashlib.sha256(text).hexdigest()[:16]
+
+
+class Touches:
+    """{test: (seconds, functions)}, and from a function to its tests. Kept in a JSON file."""
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.digests: dict[str, str] = {}
+        self.tests: dict[str, tuple[float, list[str]]] = {}
+        if file.exists():
+            self.add(json.loads(file.read_text()))
+
+    def add(self, record: dict[str, Any]) -> None:
+        names = record["functions"]
+        self.digests.update(record.get("digests", {}))
+        for id, (seconds, places) in record["tests"].items():
+            self.tests[id] = seconds, [names[place] for place in places]
+
+    def stale(self, root: Path) -> list[str]:
+        """The test files that are new or have changed since they were recorded."""
+        return [f for f in test_files(root) if self.digests.get(f) != digest(root, f)]
+
+    def renew(self, root: Path, files: Iterable[str], record: dict[str, Any]) -> None:
+        """Put a new record in place of that of some files, and write it all to disk."""
+        again = set(files)
+        self.tests = {id: t for id, t in self.tests.items() if id.split("::")[0] not in again}
+        self.add({**record, "digests": {f: digest(root, f) for f in again}})
+        places: dict[str, int] = {}
+        tests = {
+            id: (seconds, [places.setdefault(name, len(places)) for name in functions])
+            for id, (seconds, functions) in self.tests.items()
+        }
+        whole = {"digests": self.digests, "functions": list(places), "tests": tests}
+        self.file.write_text(json.dumps(whole))
+
+    def index(self, root: Path) -> Index:
+        return Index(self.tests, root)
+
+
+class Index:
+    """Finds the tests for a mutation, those first that are most likely to notice it."""
+
+    def __init__(self, tests: dict[str, tuple[float, list[str]]], root: Path) -> None:
+        self.tests, self.root = tests, root
+        self.of_function: dict[str, set[str]] = defaultdict(set)
+        self.of_file: dict[str, set[str]] = defaultdict(set)
+        for id, (_, functions) in tests.items():
+            for name in functions:
+                self.of_function[name].add(id)
+                self.of_file[name.split(":")[0]].add(id)
+
+    def near(self, mutation: Mutation) -> list[str]:
+        """The tests that call the mutated function; or, if it is compiled or none, its file."""
+        return self.in_order(self._callers(mutation))
+
+    def far(self, mutation: Mutation) -> list[str]:
+        """Those that call anything in its file, or in files that import it from the same folder."""
+        found = self.of_file[mutation.path] | self._users(mutation)
+        return self.in_order(found - self._callers(mutation))
+
+    def _callers(self, mutation: Mutation) -> set[str]:
+        name = f"{mutation.path}:{mutation.function}"
+        while name not in self.of_function and ".<locals>." in name:
+            name = name.rpartition(".<locals>.")[0]
+        found = self.of_function.get(name) or self.of_file[mutation.path]
+        return found or self._users(mutation)
+
+    def _users(self, mutation: Mutation) -> set[str]:
+        files = importers(self.root, mutation.path)
+        return set().union(*(self.of_file[file] for file in files))
+
+    def in_order(self, ids: Iterable[str]) -> list[str]:
+        """Tests that call little else first; of several with other parameters, one at a time."""
+        groups: dict[str, list[str]] = {}
+        for id in sorted(ids, key=lambda id: (len(self.tests[id][1]), id)):
+            groups.setdefault(id.split("[")[0], []).append(id)
+        return list(by_turns([*groups.values()]))
+
+    def in_few_files(self, tests: list[str]) -> list[str]:
+        """The first of them, as far as they are in a few files."""
+        files = list(dict.fromkeys(id.split("::")[0] for id in tests))[:FEW_FILES]
+        return [id for id in tests if id.split("::")[0] in files][:FEW_TESTS]
+
+    def seconds(self, ids: Iterable[str]) -> float:
+        return sum(self.tests[id][0] for id in ids)
+
+    def within(self, ids: list[str], budget: float) -> list[str]:
+        """As many of them, from the first on, as take so many seconds."""
+        chosen, total = [], 0.0
+        for id in ids:
+            total += self.tests[id][0]
+            if chosen and total > budget:
+                break
+            chosen.append(id)
+        return chosen
+
+
+def importers(root: Path, path: str) -> set[str]:
+    """The files of the same folder that import a file from there, directly or through others."""
+    folder = (root / path).parent
+    uses = {file.stem: set(_imports(file)) for file in folder.glob("*.py")}
+    found, stack = set(), [Path(path).stem]
+    while stack:
+        name = stack.pop()
+        new = [user for user, used in uses.items() if name in used and user not in found]
+        found.update(new)
+        stack += new
+    return {f"{Path(path).parent.as_posix()}/{name}.py" for name in found}
+
+
+def _imports(file: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module:
+            yield node.module
