@@ -17,7 +17,7 @@ class _WeightNorm(Module):
 
     def __init__(self, dim: int | None = 0):
         super().__init__()
-        self.dim = dim
+        self.dim = None if dim == -1 else dim  # PyTorch's word for all of it
 
     def forward(self, weight_g: Tensor, weight_v: Tensor) -> Tensor:
         return weight_v * (weight_g / norm_except_dim(weight_v, self.dim))
@@ -49,12 +49,16 @@ class _SpectralNorm(Module):
         matrix = first_dim_matrix(weight.detach(), dim)
         self.register_buffer("_u", unit_vector(matrix, matrix.shape[0], eps))
         self.register_buffer("_v", unit_vector(matrix, matrix.shape[1], eps))
-        power_iteration(matrix, self._u, self._v, 15, eps)
+        self._iterate(matrix, 15)
+
+    def _iterate(self, matrix: Tensor, steps: int) -> None:
+        """Turn first u, then v, as PyTorch does here; spectral_norm as a hook begins with v."""
+        power_iteration(matrix.t(), self._v, self._u, steps, self.eps)
 
     def forward(self, weight: Tensor) -> Tensor:
         matrix = first_dim_matrix(weight, self.dim)
         if self.training:
-            power_iteration(matrix, self._u, self._v, self.n_power_iterations, self.eps)
+            self._iterate(matrix, self.n_power_iterations)
         u, v = self._u.clone(), self._v.clone()  # they change in place before backward comes
         return weight / tt.dot(u, tt.mv(matrix, v))
 

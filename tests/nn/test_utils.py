@@ -1,9 +1,10 @@
-"""Clipping gradients, and parameters as one vector."""
+"""Clipping gradients, parameters as one vector, and weights that are computed from others."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -97,6 +98,78 @@ def vectors(nn: Any, library: Any) -> Any:
     ]  # fmt: skip
 
 
+# ------------------------------------------------------------------------------------------
+# weight_norm and spectral_norm, as hooks and as parametrizations
+# ------------------------------------------------------------------------------------------
+
+
+def with_known_numbers(module: Any, library: Any) -> Any:
+    """The module with the same parameters and buffers in both libraries."""
+    for name, value in module.state_dict().items():
+        numbers = np.cos(np.arange(value.numel()) * 1.3 + len(name)).reshape(tuple(value.shape))
+        value.copy_(library.tensor(numbers.astype(np.float32)))
+    return module
+
+
+def passes(module: Any) -> dict[str, Any]:
+    """Two forward passes and one backward for both, as a GAN's discriminator has them."""
+    shape = (2, 3, 4) if hasattr(module, "stride") else (2, 3)
+    weight = next(module.parameters())
+    a, b = (
+        weight.new_tensor(np.sin(np.arange(math.prod(shape)) * step).reshape(shape).tolist())
+        for step in (0.7, 1.9)
+    )
+    seen: dict[str, Any] = {}
+    for mode in ("training", "evaluation"):
+        module.train(mode == "training" and module.training)
+        module.zero_grad()
+        y, z = module(a), module(b)
+        (y * z).sum().backward()
+        found = {"y": y, "z": z, **{f"d {name}": p.grad for name, p in module.named_parameters()}}
+        found.update(module.state_dict())
+        seen.update({f"{mode} {name}": x.detach().numpy().copy() for name, x in found.items()})
+    return seen
+
+
+def layers(nn: Any) -> list:
+    return [nn.Linear(3, 4), nn.Linear(3, 2, bias=False), nn.Conv1d(3, 4, 2),
+            nn.ConvTranspose1d(3, 2, 2)]  # fmt: skip
+
+
+NORMS = {
+    "spectral_norm": [{}, {"n_power_iterations": 3, "eps": 1e-2}, {"dim": 1}],
+    "weight_norm": [{}, {"dim": 1}, {"dim": -1}, {"dim": None}],
+}
+
+
+@pytest.mark.parametrize("home", ["utils", "utils.parametrizations"])
+@pytest.mark.parametrize("name", NORMS)
+@pytest.mark.filterwarnings("ignore")  # PyTorch says that the older form is old
+def test_norms_of_weights_equal_pytorchs(home: str, name: str) -> None:
+    torch = pytest.importorskip("torch")
+    make = attrgetter(f"{home}.{name}")
+    for options in NORMS[name]:
+        for mine, other in zip(layers(nn), layers(torch.nn)):
+            ours = passes(with_known_numbers(make(nn)(mine, **options), tt))
+            theirs = passes(with_known_numbers(make(torch.nn)(other, **options), torch))
+            assert ours.keys() == theirs.keys()
+            for key, value in ours.items():
+                np.testing.assert_allclose(
+                    value, theirs[key], rtol=1e-4, atol=1e-5, err_msg=f"{options} {mine} {key}"
+                )
+
+
+@pytest.mark.parametrize("name", NORMS)
+@pytest.mark.filterwarnings("ignore")
+def test_a_norm_that_is_removed_leaves_its_weight(name: str) -> None:
+    for layer in layers(nn):
+        module = with_known_numbers(getattr(nn.utils, name)(layer), tt).eval()
+        before = passes(module)["evaluation y"]
+        getattr(nn.utils, f"remove_{name}")(module)
+        assert sorted(module.state_dict()) == ["bias", "weight"][module.bias is None :]
+        np.testing.assert_allclose(passes(module)["evaluation y"], before, rtol=1e-6)
+
+
 def test_clipping_a_training_step_keeps_the_gradient_array() -> None:
     lin = nn.Linear(3, 2)
     (lin(tt.ones(4, 3)) * 100).sum().backward()
@@ -106,6 +179,21 @@ def test_clipping_a_training_step_keeps_the_gradient_array() -> None:
     after = nn.utils.get_total_norm([p.grad for p in lin.parameters()])
     assert lin.weight.grad.array is array and not lin.weight.grad.requires_grad
     assert returned.item() == before.item() and after.item() == pytest.approx(1, rel=1e-5)
+
+
+@pytest.mark.parametrize("scale", [1e-7, 1e-6, 1e-3])
+def test_clipping_tiny_gradients_equals_pytorchs(scale: float) -> None:
+    """The eps in max_norm / (norm + eps) counts there."""
+    torch = pytest.importorskip("torch")
+    found = []
+    for library, package in ((tt, nn), (torch, torch.nn)):
+        ps = parameters(package, library)
+        for p in ps[:3]:
+            p.grad *= scale
+        package.utils.clip_grad_norm_(ps, scale / 3)
+        found.append([p.grad.numpy() for p in ps[:3]])
+    for ours, theirs in zip(*found):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5)
 
 
 @pytest.mark.parametrize("dtype", [tt.float32, tt.float64])
