@@ -47,6 +47,8 @@ def matrix_power(A: Tensor, n: int) -> Tensor:
     factor = inv(A) if n < 0 else A
     if n == 0:
         return A * 0 + wrap(A.array).new_ones(A.shape[-1]).diag()
+    if n == 1:
+        return A.clone()
     result = factor
     for bit in bin(abs(n))[3:]:  # the bits after the first: square, and multiply where it is 1
         result = matmul(result, result)

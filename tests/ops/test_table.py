@@ -272,6 +272,29 @@ def test_read_only_gradient_and_untouched_inputs(row: Row) -> None:
     assert_same(row, first, second, 0, 0)
 
 
+def shared_with(value: Any, inputs: list) -> list[bool]:
+    """For each input, whether the result lies in its memory."""
+    return [np.may_share_memory(to_numpy(value), to_numpy(x)) for x in inputs]
+
+
+@needs_torch
+@each([row for row in ROWS if row.torch is not None])
+def test_shares_memory_where_pytorch_does(row: Row) -> None:
+    """What is no view is an array of its own, also where there is nothing to do for a dtype."""
+    for dtype in (np.float64, np.int64, np.bool_):
+        with np.errstate(invalid="ignore"):  # NaN and infinity as whole numbers
+            arrays = [a.astype(dtype) if a.dtype.kind == "f" else a for a in row.arrays()]
+        inputs = [wrap(a) for a in arrays]
+        try:
+            result, theirs = call_torch(row, arrays)
+            outputs = flatten(call(row, inputs))
+        except Exception:
+            assert dtype is not np.float64, row
+            continue  # not made for this dtype, here or there
+        expected = [shared_with(y, theirs) for y in flatten(result)]
+        assert [shared_with(y, inputs) for y in outputs] == expected, (row, dtype)
+
+
 def has_method(row: Row) -> bool:
     return (
         row.method

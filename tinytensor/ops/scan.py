@@ -262,7 +262,8 @@ class Recurrence(Op):
 
     def forward(self, a: Array, b: Array, dim: int) -> Array:
         self.dim = dim
-        return running(_compose, (a, b), dim)[1]
+        y = running(_compose, (a, b), dim)[1]
+        return y.copy() if a.shape[dim] == 1 else y  # which is b itself
 
     def backward(self, g: Any) -> Any:
         a, y = self.saved
