@@ -85,6 +85,15 @@ def test_first_and_second_derivatives(function: Any) -> None:
     gradgradcheck(function, x)
 
 
+def test_an_output_that_the_rule_and_the_result_use() -> None:
+    """d cos² x = −sin 2x, where one cos is an output, and the other what the rule of sin saved."""
+    x = leaf([0.3, -1.2])
+    s, c = SinCos.apply(x)
+    (slope,) = grad(s.sum(), x, create_graph=True)
+    (dx,) = grad((slope * c).sum(), x)
+    np.testing.assert_allclose(dx.numpy(), -np.sin(2 * x.detach().numpy()))
+
+
 def test_third_derivative() -> None:
     x = leaf(0.5)
     y = Power.apply(x, 5)

@@ -28,6 +28,15 @@ def test_hook_on_a_result_may_replace_the_gradient() -> None:
     assert x.grad.tolist() == [60.0]
 
 
+def test_a_hook_may_write_into_the_gradient() -> None:
+    """Although that of a sum is one number, seen again and again."""
+    x = leaf([1.0, 2.0])
+    h = x * 2
+    h.register_hook(lambda g: g.mul_(tt.tensor([10.0, 20.0])))
+    h.sum().backward()
+    assert x.grad.tolist() == [20.0, 40.0]
+
+
 def test_hooks_run_in_order_and_see_each_others_replacements() -> None:
     x, seen = leaf([1.0]), []
     x.register_hook(lambda g: g + 1)
@@ -139,6 +148,20 @@ def test_retained_gradient_is_its_own_memory() -> None:
     h.sum().backward()
     h.grad.mul_(0)
     assert x.grad.tolist() == [2.0, 2.0]
+
+
+def test_retained_gradients_share_no_memory() -> None:
+    """Although the gradient of a sum is passed on as it is."""
+    x, seed = leaf([1.0, 2.0]), tt.ones(2, dtype=tt.float64)
+    h = x + 1
+    k = h + 1
+    h.retain_grad()
+    k.retain_grad()
+    k.backward(seed)
+    k.grad.mul_(3)
+    h.grad.mul_(5)
+    found = [t.tolist() for t in (seed, k.grad, h.grad, x.grad)]
+    assert found == [[1.0, 1.0], [3.0, 3.0], [5.0, 5.0], [1.0, 1.0]]
 
 
 def test_retain_grad_follows_an_in_place_write() -> None:

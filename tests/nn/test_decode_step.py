@@ -56,6 +56,22 @@ def test_agrees_with_the_long_way(bias: bool, rows: int, monkeypatch: pytest.Mon
     np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-4, atol=1e-4)
 
 
+def test_leaves_its_input_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    inside, seen = nn.gpt.decode_step, []
+
+    def spy(block: Any, x: tt.Tensor, cache: Any) -> Any:
+        before = x.numpy().copy()
+        y = inside(block, x, cache)
+        if y is not None:
+            np.testing.assert_array_equal(x.numpy(), before)
+            seen.append(y)
+        return y
+
+    monkeypatch.setattr(nn.gpt, "decode_step", spy)
+    token_by_token(model(), tt.randint(0, 11, (2, 6)))
+    assert len(seen) == 2 * 3
+
+
 CASES = {
     "hook": lambda gpt: gpt.blocks[0].attn.qkv.register_forward_hook(lambda *_: None),
     "training": lambda gpt: gpt.train(),

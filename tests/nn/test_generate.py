@@ -522,6 +522,16 @@ def test_beams_find_what_greedy_misses() -> None:
     assert score.exp().tolist() == [pytest.approx([0.36, 0.1])]
 
 
+def test_beams_grow_although_the_likeliest_tokens_end() -> None:
+    """3 and 4 end, and come first everywhere; with the penalty, log 0.0675 / 2² is the best."""
+    p = np.tile([1e-9, 0.15, 0.05, 0.45, 0.35], (5, 1))
+    found, score = beam_search(
+        markov(np.log(p)), tt.tensor([[0]]), 2, 2, stop=(3, 4), pad=0, length_penalty=2.0
+    )
+    assert found.tolist() == [[[0, 1, 3]]]
+    assert score.tolist() == [[pytest.approx(np.log(0.15 * 0.45) / 4)]]
+
+
 def test_length_penalty_prefers_longer_ones() -> None:
     """Token 4 ends. p = 0.4 at once; 0.6 · 0.5 after one more: √0.3 > 0.4 > 0.3."""
     p = np.full((5, 5), 1e-9)

@@ -55,6 +55,18 @@ def test_what_shares_memory(index: Any, is_view: bool) -> None:
     assert y._version == 1 and x._version == int(is_view)
 
 
+@pytest.mark.parametrize(
+    "index",
+    [np.s_[:, [2, 0]], np.s_[..., [3, 1]], np.s_[:, [0, 1], [2, 2]], np.s_[[1], :, [0, 3]]],
+    ids=str,
+)
+def test_a_copy_lies_in_memory_row_by_row(index: Any) -> None:
+    torch = pytest.importorskip("torch")
+    ours, theirs = tt.tensor(X)[index], torch.tensor(X)[index]
+    assert ours.stride() == theirs.stride() and ours.is_contiguous()
+    np.testing.assert_array_equal(ours.view(-1).numpy(), theirs.view(-1).numpy())
+
+
 def test_a_view_of_views_has_the_gradient_of_the_base() -> None:
     x = tt.tensor(X, requires_grad=True)
     x[1][1:][:, 2].sum().backward()

@@ -173,3 +173,17 @@ def test_binary_cross_entropy_clamps_logarithms() -> None:
 def test_gaussian_variance_is_held_above_eps() -> None:
     loss = tt.gaussian_nll_loss(tt.zeros(2), tt.ones(2), tt.zeros(2), eps=0.25)
     np.testing.assert_allclose(loss.item(), 0.5 * (math.log(0.25) + 4), rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_binary_cross_entropy_has_pytorchs_slope_at_the_ends(dtype: str) -> None:
+    """Where x·(1 − x) is 0 or nearly so, PyTorch divides by 1e-12."""
+    torch = pytest.importorskip("torch")
+    found = []
+    for library in (tt, torch):
+        x = library.tensor([0.0, 1.0, 0.0, 1.0, 1e-13, 1e-10, 1e-5], dtype=getattr(library, dtype))
+        t = library.tensor([0.0, 1.0, 1.0, 0.0, 0.5, 0.5, 0.5], dtype=x.dtype)
+        x.requires_grad_()
+        library.nn.functional.binary_cross_entropy(x, t, reduction="sum").backward()
+        found.append(x.grad.numpy())
+    np.testing.assert_allclose(*found, rtol=1e-5)

@@ -138,6 +138,25 @@ def test_state_dict_has_the_keys_of_pytorchs(name: str, settings: dict[str, Any]
     assert found[0] == found[1]
 
 
+@pytest.mark.parametrize(("name", "settings"), CASES, ids=str)
+def test_state_equals_pytorchs(name: str, settings: dict[str, Any]) -> None:
+    """Every number that is kept, also those that only a checkpoint ever shows."""
+    torch = pytest.importorskip("torch")
+    found = []
+    for lib in (tt, torch):
+        p = lib.tensor(start()[1], requires_grad=True)
+        optimizer = getattr(lib.optim, name)([p], **settings)
+        for step in range(4):
+            p.grad = lib.tensor(start()[0][step % 3] + 0.1)
+            optimizer.step()
+        found.append(optimizer.state_dict()["state"][0])
+    for key, theirs in found[1].items():
+        assert (theirs is None) == (found[0][key] is None), key
+        if theirs is not None:
+            ours, theirs = np.asarray(found[0][key]), np.asarray(theirs)
+            np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-11, err_msg=key)
+
+
 # ------------------------------------------------------------------------------------------
 # Those that PyTorch does not have, or has in another precision
 # ------------------------------------------------------------------------------------------
