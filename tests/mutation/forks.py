@@ -1,12 +1,14 @@
 """Pytest plugin that collects the tests once, and then runs some of them in fork after fork.
 
 In a fork the functions of one file get the code that they have with a mutation. So a mutation costs
-no more than the tests for it: nothing is imported or collected again. Requests come from run.py.
+no more than the tests for it: nothing is imported or collected again. A kernel's file is mutated on
+disk, and the fork is the first to import and compile it. Requests come from run.py.
 """
 
 from __future__ import annotations
 
 import gc
+import importlib
 import os
 import signal
 import time
@@ -20,7 +22,7 @@ from types import CodeType, FunctionType
 import pytest
 
 POLL = 0.02  # seconds
-CANNOT = 99  # the exit status if the mutation is in no function, or changes which there are
+CANNOT = 99  # the exit status if it is not in a function, or in a kernel that is imported already
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -29,7 +31,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop(session: pytest.Session) -> bool:
-    """Answer requests (tests, file, its bytes, seconds) → (exit status, the test that failed)."""
+    """Answer requests (tests, file, its bytes, folder for kernels, seconds) → (exit status, the
+    test that failed).
+    """
     items = {item.nodeid: item for item in session.items}
     functions = defaultdict(list)
     for function in gc.get_objects():
@@ -37,17 +41,12 @@ def pytest_runtestloop(session: pytest.Session) -> bool:
             functions[function.__code__.co_filename].append(function)
     with Connection(session.config.getoption("--forks")) as line, suppress(EOFError):
         while True:
-            tests, file, source, seconds = line.recv()
+            tests, *mutation, seconds = line.recv()
             reader, writer = os.pipe()
             child = os.fork()
             if not child:
-                _in_fork(
-                    [items[id] for id in tests if id in items],
-                    functions[file],
-                    file,
-                    source,
-                    writer,
-                )
+                chosen = [items[id] for id in tests if id in items]
+                _in_fork(chosen, functions[mutation[0]], *mutation, writer)
             os.close(writer)
             status = _wait(child, seconds)
             with open(reader, "rb") as pipe:
@@ -71,16 +70,31 @@ def _wait(child: int, seconds: float) -> int | None:
     return os.waitstatus_to_exitcode(status) if found else None
 
 
-def _in_fork(items: list, functions: list, file: str, source: bytes, writer: int) -> None:
+def _in_fork(
+    items: list, functions: list, file: str, source: bytes, kernels: str, writer: int
+) -> None:
     status = CANNOT
     try:
         os.setsid()
-        if put_code(functions, file, source):
+        if kernels:
+            ready = not functions  # of what is not imported there are none
+            compile_in(kernels)
+        else:
+            ready = put_code(functions, file, source)
+        if ready:
             failed = _first_failed(items)
             os.write(writer, failed.encode())
             status = 1 if failed else 0
     finally:
         os._exit(status)
+
+
+def compile_in(folder: str) -> None:
+    """Keep compiled kernels in this folder, and load none from elsewhere."""
+    os.environ["NUMBA_CACHE_DIR"] = folder
+    with suppress(ImportError):
+        numba = importlib.import_module("numba")
+        numba.config.CACHE_DIR = folder
 
 
 def _first_failed(items: list[pytest.Item]) -> str:

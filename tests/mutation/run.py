@@ -25,7 +25,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from multiprocessing import Pipe
 from pathlib import Path
@@ -37,7 +37,7 @@ from .mutations import KINDS, Mutation, all_mutations, sample
 from .places import PACKAGES, ROOT
 from .touches import Index, Touches, test_files
 
-SURVIVED = "SURVIVED"
+SURVIVED, UNKNOWN = "SURVIVED", "UNKNOWN"
 LEAST_SECONDS = 300  # until tests count as hanging: kernels may have to be compiled
 QUICK = ["-m", "not slow", "-q", "-p", "no:cacheprovider"]
 
@@ -138,7 +138,7 @@ class Copy:
             os.utime(file, ns=(state.st_atime_ns, state.st_mtime_ns))
 
     def caught_in_fork(self, mutation: Mutation, tests: list[str], seconds: float) -> str:
-        """What notices a mutation, of these tests; SURVIVED also if a fork cannot tell."""
+        """What notices a mutation, of these tests; UNKNOWN if it is not in a function's code."""
         if self.forking is None:
             self.line, end = Pipe()
             number = end.fileno()
@@ -148,16 +148,21 @@ class Copy:
             )  # fmt: skip
             end.close()
         file = self.tree / mutation.path
-        source = mutation.apply(file.read_bytes())
-        self.line.send((tests, str(file), source, LEAST_SECONDS + 10 * seconds))
-        status, failed = self.line.recv()
-        return failed or (SURVIVED if status in (0, CANNOT) else _ended(status))
+        source, kernels = mutation.apply(file.read_bytes()), ""
+        with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+            if is_compiled(mutation):
+                stack.enter_context(self.mutated(mutation))
+                kernels = folder
+            allowed = LEAST_SECONDS + 10 * seconds
+            self.line.send((tests, str(file), source, kernels, allowed))
+            status, failed = self.line.recv()
+        return failed or {0: SURVIVED, CANNOT: UNKNOWN}.get(status) or _ended(status)
 
     def caught_by(self, mutation: Mutation, tests: list[str], seconds: float) -> str:
         """What notices a mutation, of these tests, which should take so many seconds."""
         private: dict[str, str] = {}
         with tempfile.TemporaryDirectory() as folder, self.mutated(mutation):
-            if needs_process(mutation):  # kernels are compiled anew, all of them
+            if is_compiled(mutation):  # kernels are compiled anew, all of them
                 private["NUMBA_CACHE_DIR"] = folder
             status, failed = self.run_listed(
                 tests, "-x", seconds=LEAST_SECONDS + 10 * seconds, PYTHONDONTWRITEBYTECODE="1",
@@ -221,8 +226,7 @@ def parses(mutation: Mutation, tree: Path) -> bool:
     return ast.dump(changed) != ast.dump(ast.parse(source))
 
 
-def needs_process(mutation: Mutation) -> bool:
-    """Whether it must be imported: kernels are compiled from what is in the file."""
+def is_compiled(mutation: Mutation) -> bool:
     return mutation.package == "kernels"
 
 
@@ -230,20 +234,16 @@ def try_out(copy: Copy, index: Index, mutation: Mutation, budget: float) -> Resu
     """Ask the tests that call the function; if they notice nothing, those around."""
     near = index.within(index.near(mutation), budget)
     far = index.within(index.far(mutation), budget)
-    if not needs_process(mutation):
-        for tests in (near, far):
-            by = copy.caught_in_fork(mutation, tests, index.seconds(tests))
+    first = index.in_few_files(near)
+    # A process of its own imports the file, which a fork does not; but tests are collected anew.
+    for ask in (copy.caught_in_fork, copy.caught_by):
+        for tests in (first, [id for id in near if id not in first], far):
+            by = ask(mutation, tests, index.seconds(tests)) if tests else SURVIVED
+            if by == UNKNOWN:
+                break
             if by != SURVIVED:
-                return Result(mutation, by, len(tests))
-    # in a process of its own, which imports it: that is the truth, but to collect tests takes long
-    nearest, asked = index.in_few_files(near), 0
-    for tests in (nearest, [id for id in near if id not in nearest], far):
-        if tests:
-            asked += len(tests)
-            by = copy.caught_by(mutation, tests, index.seconds(tests))
-            if by != SURVIVED:
-                return Result(mutation, by, asked)
-    return Result(mutation, SURVIVED, asked)
+                return Result(mutation, by, len(near))
+    return Result(mutation, SURVIVED, len(near + far))
 
 
 def check_control(copy: Copy, results: list[Result]) -> None:
@@ -319,7 +319,7 @@ def main() -> int:
     results = []
     with closing(Copy(options.work)) as copy, out.open("w") as file:
         index = copy.touches().index(copy.tree)
-        for mutation in sorted(mutations, key=needs_process):  # those that take long come last
+        for mutation in sorted(mutations, key=is_compiled):  # those that take long come last
             result = try_out(copy, index, mutation, options.budget)
             results.append(result)
             print(result.row(), flush=True)

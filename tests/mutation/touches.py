@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .mutations import Mutation, by_turns
+from .places import Function
 
 FEW_FILES, FEW_TESTS = 2, 200
 FOLDERS = ("ops", "nn", "optim", "autograd", "kernels", "utils")
@@ -84,28 +85,61 @@ class Index:
 
     def near(self, mutation: Mutation) -> list[str]:
         """The tests that call the mutated function; or, if it is compiled or none, its file."""
-        return self.in_order(self._callers(mutation))
+        return self.in_order(self._callers(mutation), mutation)
 
     def far(self, mutation: Mutation) -> list[str]:
         """Those that call anything in its file, or in files that import it from the same folder."""
         found = self.of_file[mutation.path] | self._users(mutation)
-        return self.in_order(found - self._callers(mutation))
+        return self.in_order(found - self._callers(mutation), mutation)
 
     def _callers(self, mutation: Mutation) -> set[str]:
         name = f"{mutation.path}:{mutation.function}"
         while name not in self.of_function and ".<locals>." in name:
             name = name.rpartition(".<locals>.")[0]
-        found = self.of_function.get(name) or self.of_file[mutation.path]
-        return found or self._users(mutation)
+        found = self.of_function.get(name) or self._callers_of_compiled(mutation)
+        return (found or self.of_file[mutation.path] or self._users(mutation)) | self._own(mutation)
+
+    def _own(self, mutation: Mutation) -> set[str]:
+        """The tests in the file of the same name; those of a kernel may call nothing but it."""
+        name = f"tests/{mutation.package}/test_{Path(mutation.path).stem}.py::"
+        return {id for id in self.tests if id.startswith(name)}
+
+    def _callers_of_compiled(self, mutation: Mutation) -> set[str]:
+        """The tests that call a function that uses the mutated one, by its name in the source."""
+        folder = (self.root / mutation.path).parent
+        files = [file.relative_to(self.root).as_posix() for file in folder.glob("*.py")]
+        users = users_by_name(folder)
+        stack, seen, found = [mutation.function.split(".")[0]], set(), set()
+        while stack:
+            for user in users[stack.pop()] - seen:
+                seen.add(user)
+                tests = set().union(*(self.of_function.get(f"{f}:{user}", ()) for f in files))
+                found |= tests
+                if not tests:
+                    stack.append(user)
+        return found
 
     def _users(self, mutation: Mutation) -> set[str]:
         files = importers(self.root, mutation.path)
         return set().union(*(self.of_file[file] for file in files))
 
-    def in_order(self, ids: Iterable[str]) -> list[str]:
-        """Tests that call little else first; of several with other parameters, one at a time."""
+    def in_order(self, ids: Iterable[str], mutation: Mutation) -> list[str]:
+        """The file's own tests first, then the package's; those first that call little else; of
+        several with other parameters, one at a time.
+
+        Compiling takes longer than testing: of kernels, all tests with the same parameters at once.
+        """
+        own, folder = self._own(mutation), f"tests/{mutation.package}/"
+
+        def rank(id: str) -> tuple:
+            place = 0 if id in own else 1 if id.startswith(folder) else 2
+            return place, len(self.tests[id][1]), id.partition("[")[2], id
+
+        ordered = sorted(ids, key=rank)
+        if mutation.package == "kernels":
+            return ordered
         groups: dict[str, list[str]] = {}
-        for id in sorted(ids, key=lambda id: (len(self.tests[id][1]), id)):
+        for id in ordered:
             groups.setdefault(id.split("[")[0], []).append(id)
         return list(by_turns([*groups.values()]))
 
@@ -126,6 +160,20 @@ class Index:
                 break
             chosen.append(id)
         return chosen
+
+
+def users_by_name(folder: Path) -> dict[str, set[str]]:
+    """{name: what is defined by it}, at the top of the files in a folder: functions, and others."""
+    users: dict[str, set[str]] = defaultdict(set)
+    for file in folder.glob("*.py"):
+        for line in ast.parse(file.read_text()).body:
+            names = [n for n in ast.walk(line) if isinstance(n, ast.Name)]
+            made = {n.id for n in names if isinstance(n.ctx, ast.Store)}
+            if isinstance(line, (*Function, ast.ClassDef)):
+                made = {line.name}
+            for name in names:
+                users[name.id] |= made
+    return users
 
 
 def importers(root: Path, path: str) -> set[str]:
