@@ -243,6 +243,8 @@ def try_out(copy: Copy, index: Index, mutation: Mutation, budget: float) -> Resu
                 break
             if by != SURVIVED:
                 return Result(mutation, by, len(near))
+        if by == SURVIVED and is_compiled(mutation):
+            break  # there the fork was the first to import it
     return Result(mutation, SURVIVED, len(near + far))
 
 
