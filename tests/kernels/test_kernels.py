@@ -18,7 +18,16 @@ from tinytensor.autograd.variable import wrap
 from tinytensor.kernels.route import kernels_for_all_sizes
 
 from ..ops.table import Row
-from ..ops.test_table import call, each, flatten, gradients, tensors_of, to_numpy, weights_for
+from ..ops.test_table import (
+    call,
+    check_write_into_results,
+    each,
+    flatten,
+    gradients,
+    tensors_of,
+    to_numpy,
+    weights_for,
+)
 from .rows import MASKED, ROWS
 from .spy import kernel_of, routed_methods, watched_kernels
 
@@ -121,6 +130,11 @@ def directions(shape: tuple) -> Iterator[np.ndarray]:
         if size <= FEW:
             direction[i] = 1
         yield direction.reshape(shape)
+
+
+@each(DIFFERENTIABLE)
+def test_a_write_into_the_result_gives_no_wrong_gradient(row: Row) -> None:
+    check_write_into_results(row, np.float32, 1e-5, 1e-5)
 
 
 def test_every_kernel_has_a_row() -> None:

@@ -280,13 +280,10 @@ def counts(results: list[Result], equivalent: list[Mutation]) -> str:
 
 def choose(count: int, seed: int, root: Path = ROOT) -> tuple[list[Mutation], list[Mutation]]:
     """The mutations to try, and the equivalent ones in whose place others came."""
-    found = [m for m in sample(all_mutations(root), 2 * count, seed) if parses(m, root)]
-    chosen: list[Mutation] = []
-    equivalent: list[Mutation] = []
-    for mutation in found:
-        if len(chosen) < count:
-            (equivalent if mutation.key in EQUIVALENT else chosen).append(mutation)
-    return chosen, equivalent
+    found = all_mutations(root)
+    others = [m for m in found if m.key not in EQUIVALENT]
+    chosen = [m for m in sample(others, 2 * count, seed) if parses(m, root)]
+    return chosen[:count], [m for m in sample(found, count, seed) if m.key in EQUIVALENT]
 
 
 def again(file: Path, root: Path = ROOT) -> list[Mutation]:

@@ -272,6 +272,27 @@ def test_read_only_gradient_and_untouched_inputs(row: Row) -> None:
     assert_same(row, first, second, 0, 0)
 
 
+def check_write_into_results(row: Row, dtype: Any, rtol: float, atol: float) -> None:
+    """y.mul_(2) before backward: the gradients of 2·y, or an error, but never wrong ones."""
+    inputs, again = (tensors_of(row, row.arrays(), dtype) for _ in range(2))
+    outputs, written = flatten(call(row, inputs)), flatten(call(row, again))
+    weights = weights_for(outputs)
+    expected = gradients(outputs, inputs, [2 * w for w in weights])
+    try:
+        for y in written:
+            if y.requires_grad:
+                y.mul_(2)
+        found = gradients(written, again, weights)
+    except RuntimeError:
+        return  # refused, as a view of a leaf, or noticed, as the rule looks at y
+    assert_same(row, found, expected, rtol, atol)
+
+
+@each(DIFFERENTIABLE)
+def test_a_write_into_the_result_gives_no_wrong_gradient(row: Row) -> None:
+    check_write_into_results(row, np.float64, 1e-12, 1e-12)
+
+
 def shared_with(value: Any, inputs: list) -> list[bool]:
     """For each input, whether the result lies in its memory."""
     return [np.may_share_memory(to_numpy(value), to_numpy(x)) for x in inputs]
