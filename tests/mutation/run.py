@@ -3,10 +3,12 @@
     python -m tests.mutation.run --count 100 --seed 0
 
 The mistakes (mutations.py) are made in a copy of the tree in a temporary folder. At the first run
-every test is run there once, under a trace that records which functions it calls (some minutes);
-later, test files that have changed are. For each mutation the tests that call the mutated function
-run first, then, if all of them pass, the others that call something in its file. One that hangs or
-crashes is caught.
+every test is run there once, under a trace that records which functions it calls (touch.py, some
+minutes); later, only those in files that have changed. For each mutation the tests that call the
+mutated function run first, then, if all of them pass, the others that call something in its file:
+in forks of a process that has collected them (forks.py), and if need be in a new process. A
+mutation that hangs or crashes is caught. In the end the tests that have noticed something must pass
+without a mutation. Python 3.11 is needed.
 
     --survivors FILE    try again those that survived, by the results of an earlier run
     --list              only say what would be tried

@@ -100,9 +100,14 @@ class Index:
         return (found or self.of_file[mutation.path] or self._users(mutation)) | self._own(mutation)
 
     def _own(self, mutation: Mutation) -> set[str]:
-        """The tests in the file of the same name; those of a kernel may call nothing but it."""
-        name = f"tests/{mutation.package}/test_{Path(mutation.path).stem}.py::"
-        return {id for id in self.tests if id.startswith(name)}
+        """The tests in the file of the same name, of a kernel also those of the files that import
+        it: they may call nothing but what is compiled.
+        """
+        files = {mutation.path}
+        if mutation.package == "kernels":
+            files |= importers(self.root, mutation.path)
+        names = tuple(f"tests/{mutation.package}/test_{Path(file).stem}.py::" for file in files)
+        return {id for id in self.tests if id.startswith(names)}
 
     def _callers_of_compiled(self, mutation: Mutation) -> set[str]:
         """The tests that call a function that uses the mutated one, by its name in the source."""
