@@ -19,5 +19,9 @@ ROWS = [
     Row("ConvTranspose2d", 3, 2, 3, 2, 1, 1, inputs=[T(1, 3, 3, 2)]),
     Row("ConvTranspose2d", 4, 6, 2, groups=2, bias=False, dilation=2, inputs=[T(4, 2, 3)]),
     Row("ConvTranspose2d", 2, 2, 3, 2, 1, inputs=[T(1, 2, 3, 3)], call={"output_size": (6, 5)}),
+    Row(
+        "ConvTranspose2d", 2, 2, 3, 2, 1, inputs=[T(1, 2, 3, 3)], call={"output_size": (1, 2, 6, 5)}
+    ),
+    Row("ConvTranspose2d", 2, 2, 3, 2, 1, inputs=[T(2, 3, 3)], call={"output_size": (2, 6, 5)}),
     Row("ConvTranspose3d", 2, 1, 2, (1, 2, 2), inputs=[T(1, 2, 2, 1, 2)]),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable
 from operator import attrgetter
@@ -157,6 +158,17 @@ def test_norms_of_weights_equal_pytorchs(home: str, name: str) -> None:
                 np.testing.assert_allclose(
                     value, theirs[key], rtol=1e-4, atol=1e-5, err_msg=f"{options} {mine} {key}"
                 )
+
+
+@pytest.mark.parametrize("home", ["utils", "utils.parametrizations"])
+@pytest.mark.parametrize("name", NORMS)
+def test_norms_of_weights_have_pytorchs_defaults(home: str, name: str) -> None:
+    torch = pytest.importorskip("torch")
+    ours, theirs = (
+        {p.name: p.default for p in inspect.signature(function).parameters.values()}
+        for function in map(attrgetter(f"{home}.{name}"), (nn, torch.nn))
+    )
+    assert ours == theirs
 
 
 @pytest.mark.parametrize("name", NORMS)
