@@ -187,3 +187,20 @@ def test_binary_cross_entropy_has_pytorchs_slope_at_the_ends(dtype: str) -> None
         library.nn.functional.binary_cross_entropy(x, t, reduction="sum").backward()
         found.append(x.grad.numpy())
     np.testing.assert_allclose(*found, rtol=1e-5)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-7])
+@pytest.mark.parametrize("which", [0, 1])
+def test_cosine_embedding_loss_of_a_vector_of_no_length(which: int, scale: float) -> None:
+    """PyTorch's eps under the root counts there."""
+    torch = pytest.importorskip("torch")
+    found = []
+    for library in (tt, torch):
+        pair = [library.tensor([v], dtype=library.float64) for v in ([3.0, -4.0], [1.0, 2.0])]
+        pair[which] *= scale
+        for x in pair:
+            x.requires_grad_()
+        loss = library.nn.functional.cosine_embedding_loss(*pair, library.tensor([1]))
+        loss.backward()
+        found.append(np.concatenate([loss.detach().numpy()[None], *(x.grad[0] for x in pair)]))
+    np.testing.assert_allclose(*found, rtol=1e-7)  # PyTorch rounds its eps to float32
