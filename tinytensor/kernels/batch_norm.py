@@ -60,19 +60,21 @@ def batch_norm(start, stop, x, weight, bias, eps, y, centers, variances):
     """y = w·(x − m) / √(v + eps) + b for each channel of x (N, C, L); m and v are kept, (C)."""
     count = x.shape[0] * x.shape[2]
     for c in range(start, stop):
-        center = f32(total(x, c) / count)
+        center, rest = f32(total(x, c) / count), f32(0.0)
         square = total_square(x, c, center) / count
         if square < NEAR * center * center:
-            # As `settled` in norm.py does for a row.
+            # As `settled` in norm.py does for a row. Here a channel may have as few as two numbers,
+            # a last place apart, with a mean between them: rest is what float32 leaves of it.
             distance = total_distance(x, c, center) / count
-            center = f32(center + distance)
+            rounded = f32(center + distance)
+            rest, center = f32(center - np.float64(rounded) + distance), rounded
             square = max(square - distance * distance, 0.0)
         variance = f32(square)
         scale = weight[c] / np.sqrt(variance + eps)
         for n in range(x.shape[0]):
             line, out = x[n, c], y[n, c]
             for j in range(line.size):
-                out[j] = plus(times(minus(line[j], center), scale), bias[c])
+                out[j] = plus(times(minus(minus(line[j], center), rest), scale), bias[c])
         centers[c] = center
         variances[c] = variance
 
@@ -83,11 +85,14 @@ def batch_norm_gradient(start, stop, x, weight, eps, centers, variances, g, dx, 
     count = x.shape[0] * x.shape[2]
     for c in range(start, stop):
         center, scale = centers[c], f32(1.0) / np.sqrt(variances[c] + eps)
+        rest = f32(0.0)
+        if variances[c] < NEAR * center * center:
+            rest = f32(total_distance(x, c, center) / count)
         along = 0.0
         for n in range(x.shape[0]):
             line, slope, part = x[n, c], g[n, c], f32(0.0)
             for j in range(line.size):
-                part += times(slope[j], minus(line[j], center))
+                part += times(slope[j], minus(minus(line[j], center), rest))
             along += part
         slopes = total(g, c)
         dw[c], db[c] = along * scale, slopes
@@ -96,7 +101,8 @@ def batch_norm_gradient(start, stop, x, weight, eps, centers, variances, g, dx, 
         for n in range(x.shape[0]):
             line, slope, out = x[n, c], g[n, c], dx[n, c]
             for j in range(line.size):
-                out[j] = gradient(slope[j], middle, minus(line[j], center), tilt, factor)
+                distance = minus(minus(line[j], center), rest)
+                out[j] = gradient(slope[j], middle, distance, tilt, factor)
 
 
 def _lines(x: Any) -> Any:
