@@ -58,6 +58,8 @@ def set_item(g: Generator, name: str) -> None:
     x = g[name]
     index = index_text(g, tuple(x.shape))
     part = eval(f"x[{index}]", {"x": x.detach()})
+    if part.numel() == x.numel():  # with slices, the zeros of the gradient have a history here
+        index, part = "...", x
     value = g.operand(part.shape, name) if g.chance(0.75) else g.number()
     # `x[i] += v` writes twice; see `Run.settle` for what would come between.
     twice = x.requires_grad or not isinstance(value, str)

@@ -70,7 +70,7 @@ class IndexWrite(Op):
     name_ = "setitem"
 
     def forward(self, x: Array, value: Any, index: Any) -> Array:
-        self.index = ALL if index[0] is Ellipsis and len(index) == 1 else index
+        self.index = index
         x[index] = value
         return x
 
@@ -220,6 +220,9 @@ def finish_write(target: Any, result: Any = None) -> Any:
 
 def assign(target: Any, index: Any, value: Any, name: str = "__setitem__") -> Any:
     """target[index] ← value, broadcast and cast: `__setitem__`, `copy_`, `fill_`, `zero_`."""
+    index = index if type(index) is tuple else (index,)
+    if len(index) == 1 and index[0] is Ellipsis:
+        index = ALL
     if not is_writable(target.array) and not _may_be_assigned(target.array, index, value, name):
         check_memory(name, target.array)
     if is_recorded(target, name, (value,)):
