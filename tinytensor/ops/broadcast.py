@@ -34,7 +34,7 @@ class Expand(Op):
         y = xp(x).broadcast_to(x, shape)
         if isinstance(y, np.ndarray):
             # NumPy's is read-only, but a part of it in which nothing is repeated may be written to.
-            y.flags.writeable = x.flags.writeable
+            y.setflags(write=x.flags.writeable)
         return y
 
     def backward(self, g: Any) -> Any:
