@@ -13,7 +13,4 @@ SMALLER_PRODUCT = "x·xᵀ or xᵀ·x: the result is the same, the choice only s
 EQUIVALENT: dict[Key, str] = {
     ("tinytensor/optim/muon.py", "orthogonalized", "0 → 1", 0): SMALLER_PRODUCT,
     ("tinytensor/optim/muon.py", "orthogonalized", "1 → 0", 0): SMALLER_PRODUCT,
-    ("tinytensor/autograd/function_node.py", "new_node", "1 → 2", 0): (
-        "every node has these bits, but of a Function's nobody reads them: it asks its edges"
-    ),
 }
