@@ -54,7 +54,7 @@ class Copier(nn.Module):
         self.layer = layer(LETTERS + 2, width, batch_first=True)
         if layer is not nn.RNN:
             with tt.no_grad():  # of LSTM the gate f, of GRU the gate z: at first, keep the state
-                self.layer.bias_hh_l0[width : 2 * width] = 2.0
+                self.layer.bias_hh_l0[width : 2 * width] = 3.0 if layer is nn.LSTM else 2.0
         self.head = nn.Linear(width, LETTERS)
 
     def forward(self, x: tt.Tensor) -> tt.Tensor:

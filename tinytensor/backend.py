@@ -152,17 +152,28 @@ def unregister(module: ModuleType) -> None:
 # ------------------------------------------------------------------------------------------
 
 
-def sum_over(x: Any, axes: tuple, keepdims: bool = False) -> Any:
-    """Σ x over some axes, of an array or tensor.
+def sum_over(x: Any, axes: tuple | None, keepdims: bool = False) -> Any:
+    """Σ x over some axes, None for all, of an array or tensor.
 
-    NumPy adds up pairs, then pairs of these, along the last axes only; along others one number
-    after the other, which in float32 costs digits. Those are added up in float64.
+    NumPy adds up pairs, then pairs of these, in its innermost loop only; around it one number
+    after the other, which in float32 costs digits. There it is to add up in float64.
     """
-    if type(x) is np.ndarray and x.dtype == np.float32:
-        last = tuple(range(x.ndim - len(axes), x.ndim))
-        if axes != last:
-            return x.sum(axis=axes, keepdims=keepdims, dtype=np.float64).astype(np.float32)
+    if type(x) is np.ndarray and x.dtype == np.float32 and not _in_one_loop(x, axes):
+        return x.sum(axis=axes, keepdims=keepdims, dtype=np.float64).astype(np.float32)
     return x.sum(axis=axes, keepdims=keepdims)
+
+
+def _in_one_loop(x: np.ndarray, axes: tuple | None) -> bool:
+    """Whether the axes are one line in memory, and the nearest to each other."""
+    if axes is None:
+        return x.flags.forc
+    if x.flags.c_contiguous and axes == tuple(range(x.ndim - len(axes), x.ndim)):
+        return True
+    if len(axes) != 1:
+        return False
+    stride = abs(x.strides[axes[0]])
+    others = [abs(s) for i, s in enumerate(x.strides) if x.shape[i] > 1 and i != axes[0] % x.ndim]
+    return 0 < stride <= min(others, default=stride)
 
 
 def _error_setting() -> tuple[contextvars.ContextVar, Any]:

@@ -172,8 +172,8 @@ def test_ctrl_c_reaches_the_walk_that_runs() -> None:
     stopped = []
 
     def interrupted() -> None:
-        running.set()
         try:
+            running.set()  # from here on the signal may come
             for _ in range(2000):  # until it arrives; not for ever if it does not
                 time.sleep(0.01)
         except KeyboardInterrupt:

@@ -169,13 +169,22 @@ def _norm(draw: Draw) -> tuple[tuple, tuple]:
 
 
 def _normed(draw: Draw, *shape: int) -> Arg:
-    """What is normalised: its squares stay within float32.
+    """What is normalised: its squares stay within float32. (Nor are slopes infinite: the sign of
+    n, which may be the least of all rounding errors, decides about that of ∞·n.)
 
     Where they overflow, the variance is infinite and the quotient 0 or NaN in either library (and
     in PyTorch's layer_norm another than in its rms_norm), which no result can be taken from.
     """
     x = floats(draw, *shape)
     x.array = np.clip(x.array, -1e16, 1e16)
+    return x
+
+
+def _scale(draw: Draw, *shape: int) -> Arg | None:
+    """A weight or bias, or none; finite, for the same reason."""
+    x = maybe(draw, *shape)
+    if x is not None:
+        np.nan_to_num(x.array, copy=False, nan=1.0, posinf=2.0, neginf=-2.0)
     return x
 
 
@@ -186,29 +195,31 @@ def _eps(draw: Draw) -> float:
 @case
 def layer_norm(draw: Draw) -> Case:
     shape, last = _norm(draw)
-    args = _normed(draw, *shape), last, maybe(draw, *last), maybe(draw, *last), _eps(draw)
-    return Case("layer_norm", args)
+    args = _normed(draw, *shape), last, _scale(draw, *last), _scale(draw, *last), _eps(draw)
+    return Case("layer_norm", args, finite=True)
 
 
 @case
 def rms_norm(draw: Draw) -> Case:
     shape, last = _norm(draw)
-    return Case("rms_norm", (_normed(draw, *shape), last, maybe(draw, *last), _eps(draw)))
+    args = _normed(draw, *shape), last, _scale(draw, *last), _eps(draw)
+    return Case("rms_norm", args, finite=True)
 
 
 @case
 def add_layer_norm(draw: Draw) -> Case:
     shape, last = _norm(draw)
     x, residual = _normed(draw, *shape), _normed(draw, *shape)
-    args = x, residual, last, maybe(draw, *last), maybe(draw, *last), _eps(draw)
-    return Case("add_layer_norm", args)
+    args = x, residual, last, _scale(draw, *last), _scale(draw, *last), _eps(draw)
+    return Case("add_layer_norm", args, finite=True)
 
 
 @case
 def add_rms_norm(draw: Draw) -> Case:
     shape, last = _norm(draw)
     x, residual = _normed(draw, *shape), _normed(draw, *shape)
-    return Case("add_rms_norm", (x, residual, last, maybe(draw, *last), _eps(draw)))
+    args = x, residual, last, _scale(draw, *last), _eps(draw)
+    return Case("add_rms_norm", args, finite=True)
 
 
 @case
@@ -219,12 +230,13 @@ def batch_norm(draw: Draw) -> Case:
     if samples * int(np.prod(places)) == 1:
         samples = 2
     x = _normed(draw, samples, channels, *places)
-    weight, bias = maybe(draw, channels), maybe(draw, channels)
+    weight, bias = _scale(draw, channels), _scale(draw, channels)
     if draw.chance(0.3):
         mean = Arg(draw.numbers((channels,), "normal"), False)
         variance = Arg(draw.rng.uniform(0.01, 3, channels), False)
-        return Case("batch_norm", (x, mean, variance, weight, bias, False, 0.1, _eps(draw)))
-    return Case("batch_norm", (x, None, None, weight, bias, True, 0.1, _eps(draw)))
+        args = x, mean, variance, weight, bias, False, 0.1, _eps(draw)
+        return Case("batch_norm", args, finite=True)
+    return Case("batch_norm", (x, None, None, weight, bias, True, 0.1, _eps(draw)), finite=True)
 
 
 # ------------------------------------------------------------------------------------------

@@ -223,7 +223,10 @@ def decode(draw: Draw) -> Case:
     for shape in shapes:
         weight = floats(draw, *shape, grad=False)
         weight.array = np.clip(weight.array, -1e3, 1e3) / np.sqrt(width)
-        layers += [weight, floats(draw, shape[0], grad=False) if draw.chance(0.5) else None]
+        bias = floats(draw, shape[0], grad=False) if draw.chance(0.5) else None
+        if bias is not None:
+            bias.array = np.clip(bias.array, -1e6, 1e6)
+        layers += [weight, bias]
     return Case("decode", (x, *cache, *layers), depth=4 * width)
 
 

@@ -29,7 +29,7 @@ import numpy as np
 FEW = 4  # times PyTorch's own error
 TIMES = 8  # times the change of the truth when inputs change by one unit in the last place
 BLAS_BLOCK = 384  # terms of a product that are added up one after the other
-PROBES = 16  # times that the inputs are changed, at most
+PROBES = 512  # times that the inputs are changed, at most: a sum that cancels may go either way
 
 
 @dataclass

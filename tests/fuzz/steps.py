@@ -20,7 +20,8 @@ from .theirs import rounded_sum
 class Rounding:
     """x ↦ x + unit·r·x + least·r, and its gradient likewise, with random r of standard deviation 1.
 
-    (Normal numbers, as two random signs would often cancel.)
+    (Normal numbers, as two random signs would often cancel.) The result is a number of `dtype`, of
+    which two may be equal.
 
     least: the least normal number, as what is below may become 0.
     forward: whether values are changed, or gradients only. A row of equal numbers, for one, has a
@@ -29,13 +30,17 @@ class Rounding:
 
     forward = True
 
-    def __init__(self, unit: float, least: float, rng: np.random.Generator):
-        self.unit, self.least = unit, least
+    def __init__(self, dtype: type, unit: float, least: float, rng: np.random.Generator):
+        self.dtype, self.unit, self.least = dtype, unit, least
         self.generator = torch.Generator().manual_seed(int(rng.integers(2**31)))
 
     def noise(self, x: Any) -> Any:
         r = torch.randn(x.shape, generator=self.generator, dtype=x.dtype)
-        return x * (1 + self.unit * r) + self.least * r
+        y = x * (1 + self.unit * r) + self.least * r
+        if self.dtype is np.float32:
+            rounded = y.float().double()
+            y = torch.where(rounded.isinf(), y, rounded)
+        return y
 
     def __call__(self, x: Any) -> Any:
         return _Rounded.apply(x, self)
@@ -72,20 +77,49 @@ class _Squashed(torch.autograd.Function):
         return ctx.rounding.noise(g * ctx.slope), None, None, None
 
 
+class _Softmax(torch.autograd.Function):
+    """y = softmax x;  dx = y·(g − Σ g·y), from the rounded y, which may have become 0."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, dim: int, rounding: Rounding) -> Any:
+        exact = torch.softmax(x, dim)
+        ctx.y, ctx.dim, ctx.rounding = rounding.noise(exact), dim, rounding
+        return ctx.y if rounding.forward else exact
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        y, r = ctx.y, ctx.rounding.noise
+        return r(y * r(g - r(r(g * y).sum(ctx.dim, keepdim=True)))), None, None
+
+
+class _LogSoftmax(torch.autograd.Function):
+    """y = x − max x − log Σ exp(x − max x);  dx = g − eʸ·Σ g, from the rounded y and eʸ."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, dim: int, rounding: Rounding) -> Any:
+        r = rounding.noise if rounding.forward else lambda x: x
+        shifted = r(x - x.amax(dim, keepdim=True))
+        y = r(shifted - r(torch.log(r(r(torch.exp(shifted)).sum(dim, keepdim=True)))))
+        ctx.p, ctx.dim, ctx.rounding = rounding.noise(torch.exp(y)), dim, rounding
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        r = ctx.rounding.noise
+        return r(g - r(ctx.p * r(g.sum(ctx.dim, keepdim=True)))), None, None
+
+
 # ------------------------------------------------------------------------------------------
 # Softmax and losses
 # ------------------------------------------------------------------------------------------
 
 
 def softmax(r: Rounding, x: Any, dim: int) -> Any:
-    e = torch.exp(r(x - x.amax(dim, keepdim=True).detach()))
-    return r(r(e) / r(r(e).sum(dim, keepdim=True)))
+    return _Softmax.apply(r(x), dim, r)
 
 
 def log_softmax(r: Rounding, x: Any, dim: int) -> Any:
-    shifted = r(x - x.amax(dim, keepdim=True).detach())
-    total = r(r(torch.exp(r(shifted))).sum(dim, keepdim=True))
-    return r(r(shifted) - r(torch.log(total)))
+    return _LogSoftmax.apply(r(x), dim, r)
 
 
 def cross_entropy(r: Rounding, x: Any, target: Any, weight: Any = None, reduction: str = "mean",
@@ -134,12 +168,12 @@ def rms_norm(r: Rounding, x: Any, shape: tuple, w: Any, eps: float) -> Any:
 
 
 def add_layer_norm(r: Rounding, x: Any, residual: Any, *rest: Any) -> tuple:
-    total = rounded_sum(x, residual)
+    total = rounded_sum(x, residual) if r.dtype is np.float32 else x + residual
     return r(total), layer_norm(r, r(total), *rest)
 
 
 def add_rms_norm(r: Rounding, x: Any, residual: Any, *rest: Any) -> tuple:
-    total = rounded_sum(x, residual)
+    total = rounded_sum(x, residual) if r.dtype is np.float32 else x + residual
     return r(total), rms_norm(r, r(total), *rest)
 
 
@@ -232,6 +266,17 @@ def rnn_sequence(r: Rounding, x: Any, h: Any, w_ih: Any, w_hh: Any, b: Any, nonl
         h = r.tanh(z) if nonlinearity == "tanh" else z.relu()
         outputs.append(h)
     return torch.stack(outputs)
+
+
+def selective_scan(r: Rounding, u: Any, delta: Any, A: Any, B: Any, C: Any, return_last_state: bool
+                   ) -> tuple:  # fmt: skip
+    h, outputs = torch.zeros((*u.shape[:2], A.shape[1]), dtype=u.dtype), []
+    for t in range(u.shape[2]):
+        d = r(delta[:, :, t, None])
+        more = r(r(d * u[:, :, t, None]) * B[:, None, :, t])
+        h = r(r(r(torch.exp(r(d * A))) * r(h)) + more)
+        outputs.append(r(r(h * C[:, None, :, t]).sum(-1)))
+    return torch.stack(outputs, 2), h
 
 
 def adam(r: Rounding, decoupled: bool, p: Any, *gradients: Any) -> Any:

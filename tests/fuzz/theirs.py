@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
@@ -101,20 +102,36 @@ def exact_gelu(x: Any, approximate: str) -> Any:
     return x * 0.5 * torch.erfc(-x * math.sqrt(0.5))
 
 
+def exact_scaled_dot_product_attention(*args: Any, **kwargs: Any) -> Any:
+    """PyTorch's own takes exp(score − logarithm of the sum) in backward, also in float64.
+
+    For large scores that overflows.
+    """
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+        return F.scaled_dot_product_attention(*args, **kwargs)
+
+
 def rounded_sum(x: Any, residual: Any) -> Any:
-    """x + residual, rounded to float32 if both are float32 numbers.
+    """x + residual, rounded to float32.
 
     What the norm is taken of is an output, and rounded: numbers may have become equal by that.
     """
     total = x + residual
-    if all(torch.equal(t.float().double(), t) for t in (x, residual)):
-        total = total + (total.float().double() - total).detach()
-    return total
+    return total + (total.float().double() - total).detach()
+
+
+def exact_layer_norm(x: Any, shape: Any, weight: Any, bias: Any, eps: float) -> Any:
+    """PyTorch's own takes a variance above 0 for equal numbers beyond 1e15, also in float64."""
+    axes = tuple(range(-len(shape), 0))
+    centered = x - x.mean(axes, keepdim=True)
+    y = centered * (centered.square().mean(axes, keepdim=True) + eps).rsqrt()
+    y = y if weight is None else y * weight
+    return y if bias is None else y + bias
 
 
 def exact_add_layer_norm(x: Any, residual: Any, shape: Any, *rest: Any) -> tuple:
     total = rounded_sum(x, residual)
-    return total, F.layer_norm(total, shape, *rest)
+    return total, exact_layer_norm(total, shape, *rest)
 
 
 def exact_add_rms_norm(x: Any, residual: Any, shape: Any, *rest: Any) -> tuple:
@@ -122,6 +139,8 @@ def exact_add_rms_norm(x: Any, residual: Any, shape: Any, *rest: Any) -> tuple:
     return total, F.rms_norm(total, shape, *rest)
 
 
-def exact(name: str) -> Callable:
-    """The version that is taken for the truth, in float64."""
+def exact(name: str, dtype: Any) -> Callable:
+    """The version that is taken for the truth, in float64, of what is computed in `dtype`."""
+    if name in ("add_layer_norm", "add_rms_norm") and dtype is np.float64:
+        return theirs(name)
     return globals().get(f"exact_{name}") or theirs(name)

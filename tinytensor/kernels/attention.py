@@ -129,9 +129,10 @@ def attention(start, stop, query, key, value, bias, drop, scale, causal, y, tops
 def attention_gradient(
     start, stop, query, key, value, bias, drop, scale, causal, y, tops, shares, g, dq, dk, dv
 ):  # fmt: skip
-    """dV = Aᵀ·g,  dA = g·Vᵀ,  dS = A·(dA − Σ g·y),  dQ = dS·K·scale,  dK = dSᵀ·Q·scale
+    """dV = Aᵀ·g,  dA = g·Vᵀ,  dS = A·(dA − Σ dA·A),  dQ = dS·K·scale,  dK = dSᵀ·Q·scale
 
-    Σ dA·A over the keys equals Σ g·y over the width, which needs no weights.
+    Σ dA·A over the keys equals Σ g·y over the width, which is taken where one tile does not hold
+    all keys. Of the two the first is closer: like values have like rounding errors in dA.
     """
     (heads, length, width), keys, width_v = query.shape[1:], key.shape[2], value.shape[3]
     k_t, v_t, k = empty_panels(width, keys), empty_panels(width_v, keys), empty_panels(keys, width)
@@ -145,7 +146,8 @@ def attention_gradient(
         pack(key[n, h], k)
         pack(query[n, h], q)
         pack(g[n, h], g_panels)
-        along_width(g[n, h], y[n, h], delta)
+        if keys > KEYS:
+            along_width(g[n, h], y[n, h], delta)
         for begin in range(0, keys, KEYS):
             end = min(begin + KEYS, keys)
             clear(dk[n, h, begin:end])
@@ -160,9 +162,10 @@ def attention_gradient(
                 )  # fmt: skip
                 weights, ds = a[: last - first, :some], da[: last - first, :some]
                 multiply(g_rows, keys_of(v_t, begin, until), ds, 1.0, 0.0)
-                weights_and_gradient(
-                    a, da, some, drop, n, h, first, last, begin, tops, shares, delta
-                )
+                weights_of(a, some, n, h, first, last, tops, shares)
+                if keys <= KEYS:
+                    along_keys(a, da, some, drop, n, h, first, last, delta)
+                weights_and_gradient(a, da, some, drop, n, h, first, last, begin, delta)
                 # The first keys come first, so that no dQ is there yet.
                 multiply(ds, k[:, begin:until], dq[n, h, first:last], scale, 1.0 if begin else 0.0)
                 multiply(ds.T, q[:, first:last], dk[n, h, begin:until], scale, 1.0)
@@ -190,20 +193,41 @@ def clear(x):
 
 
 @part
-def weights_and_gradient(s, da, keys, drop, n, h, first, last, start, tops, shares, delta):
-    """s ← A (with dropout, A·D) and da ← dS, for one tile of scores s and of g·Vᵀ."""
+def weights_of(s, keys, n, h, first, last, tops, shares):
+    """s ← A, for one tile of scores s."""
     for i in range(last - first):
-        top, share, along = tops[n, h, first + i], shares[n, h, first + i], delta[first + i]
+        top, share = tops[n, h, first + i], shares[n, h, first + i]
+        for j in range(keys):
+            s[i, j] = exp2_up_to_0(s[i, j] - top) * share
+
+
+@part
+def along_keys(a, da, keys, drop, n, h, first, last, total):
+    """total ← Σ dA·A (with dropout, Σ dA·D·A) in each row of a tile that holds all keys."""
+    for i in range(last - first):
+        sum = f32(0.0)
         if drop.size:
             for j in range(keys):
-                a, kept = exp2_up_to_0(s[i, j] - top) * share, drop[n, h, first + i, start + j]
-                s[i, j] = a * kept
-                da[i, j] = a * (da[i, j] * kept - along)
+                sum += a[i, j] * da[i, j] * drop[n, h, first + i, j]
         else:
             for j in range(keys):
-                a = exp2_up_to_0(s[i, j] - top) * share
-                s[i, j] = a
-                da[i, j] = a * (da[i, j] - along)
+                sum += a[i, j] * da[i, j]
+        total[first + i] = sum
+
+
+@part
+def weights_and_gradient(a, da, keys, drop, n, h, first, last, start, delta):
+    """da ← dS, for one tile of A and of g·Vᵀ; with dropout also a ← A·D."""
+    for i in range(last - first):
+        along = delta[first + i]
+        if drop.size:
+            for j in range(keys):
+                kept = drop[n, h, first + i, start + j]
+                da[i, j] = a[i, j] * (da[i, j] * kept - along)
+                a[i, j] *= kept
+        else:
+            for j in range(keys):
+                da[i, j] = a[i, j] * (da[i, j] - along)
 
 
 def tops_and_shares(op: Any) -> None:

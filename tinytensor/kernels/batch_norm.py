@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..ops.layer_norm import average, mean_square
+from ..ops.layer_norm import center_of, mean_square
 from .compile import parallel, part
 from .layout import contiguous, flat
 from .memory import empty
 from .norm import NEAR, gradient
 from .vector_math import f32, minus, plus, times
 
-# Sums over the positions of one sample are float32, so that they vectorise; those over samples
-# float64, as there may be thousands, of one position each.
+# Sums are float64: of many equal numbers each addition in float32 rounds in the same direction.
 
 
 @part
@@ -23,10 +22,9 @@ def total(x, channel):
     """Σ x over samples and positions"""
     result = 0.0
     for n in range(x.shape[0]):
-        line, part = x[n, channel], f32(0.0)
+        line = x[n, channel]
         for j in range(line.size):
-            part += line[j]
-        result += part
+            result += line[j]
     return result
 
 
@@ -35,10 +33,9 @@ def total_distance(x, channel, center):
     """Σ (x − center)"""
     result = 0.0
     for n in range(x.shape[0]):
-        line, part = x[n, channel], f32(0.0)
+        line = x[n, channel]
         for j in range(line.size):
-            part += minus(line[j], center)
-        result += part
+            result += minus(line[j], center)
     return result
 
 
@@ -47,11 +44,10 @@ def total_square(x, channel, center):
     """Σ (x − center)²"""
     result = 0.0
     for n in range(x.shape[0]):
-        line, part = x[n, channel], f32(0.0)
+        line = x[n, channel]
         for j in range(line.size):
             distance = minus(line[j], center)
-            part += distance * distance
-        result += part
+            result += distance * distance
     return result
 
 
@@ -90,10 +86,9 @@ def batch_norm_gradient(start, stop, x, weight, eps, centers, variances, g, dx, 
             rest = f32(total_distance(x, c, center) / count)
         along = 0.0
         for n in range(x.shape[0]):
-            line, slope, part = x[n, c], g[n, c], f32(0.0)
+            line, slope = x[n, c], g[n, c]
             for j in range(line.size):
-                part += times(slope[j], minus(minus(line[j], center), rest))
-            along += part
+                along += times(slope[j], minus(minus(line[j], center), rest))
         slopes = total(g, c)
         dw[c], db[c] = along * scale, slopes
         middle, tilt = f32(slopes / count), f32(along * scale * scale / count)
@@ -120,7 +115,7 @@ def batch_norm_forward(op: Any, x: Any, weight: Any, bias: Any, axes: tuple, eps
     batch_norm(channels, _lines(x), scale, shift, f32(eps), _lines(y), centers, variances)
     kept = (1, channels) + (1,) * (x.ndim - 2)  # (C) → (1, C, 1, …)
     centers, variances = centers.reshape(kept), variances.reshape(kept)
-    op.remember(average, centers)
+    op.remember(center_of, centers)
     op.remember(mean_square, variances)
     if observe is not None:
         observe(centers, variances)
@@ -129,7 +124,7 @@ def batch_norm_forward(op: Any, x: Any, weight: Any, bias: Any, axes: tuple, eps
 
 def batch_norm_backward(op: Any, g: Any) -> Any:
     x, weight = op.saved
-    centers, variances = op.kept(average), op.kept(mean_square)
+    centers, variances = op.kept(center_of), op.kept(mean_square)
     if centers is None:
         return NotImplemented
     channels = x.shape[1]

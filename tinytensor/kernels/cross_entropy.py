@@ -35,7 +35,8 @@ def cross_entropy(start, stop, x, target, pull, loss, tops, totals):
 def cross_entropy_gradient(start, stop, x, target, pull, tops, totals, g, dx):
     """dx = g·pull·(softmax x − onehot t), g (M)"""
     for row in range(start, stop):
-        factor, top = g[row] * pull[row], tops[row]
+        factor = f32(0.0) if pull[row] == 0 else g[row] * pull[row]
+        top = tops[row]
         scale = factor / totals[row]
         for j in range(x.shape[1]):
             dx[row, j] = scale * exp(x[row, j] - top)

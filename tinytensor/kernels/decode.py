@@ -11,7 +11,7 @@ import numpy as np
 
 from .activation import CUBIC, LINEAR
 from .compile import part, serial
-from .norm import normalized
+from .norm import normalized, settled
 from .vector_math import exp, f32, sigmoid
 
 
@@ -49,9 +49,11 @@ def normalize(x, parameters, eps, y):
     variance = f32(0.0)
     for j in range(x.size):
         variance += (x[j] - center) * (x[j] - center)
-    scale = f32(1.0) / np.sqrt(variance / f32(x.size) + eps)
+    row = x.reshape(1, x.size)  # (N) → (1, N)
+    center, rest, variance = settled(row, 0, center, variance / f32(x.size))
+    scale = f32(1.0) / np.sqrt(variance + eps)
     for j in range(x.size):
-        y[j] = normalized(x[j], center, scale, weight[j])
+        y[j] = normalized(x[j], center, rest, scale, weight[j])
     if bias.size:
         y += bias
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ops.layer_norm import average, mean_square
+from ..ops.layer_norm import center_of, mean_square
 from .blas import share
 from .compile import ordered_part, parallel, part
 from .layout import as_rows, flat
@@ -29,24 +29,32 @@ def add_and_clear(x, total, i):
 
 @part
 def settled(x, row, center, variance):
-    """The mean and variance of a row, from a mean that is off by a few last places.
+    """The mean of a row, what float32 leaves of it, and the variance, from a mean that is off.
 
-    If the variance is small beside the mean, that may be more than the numbers differ by. Their
-    mean distance from it belongs to the mean, and not to the variance.
+    If the variance is small beside the mean, a few last places of it may be more than the numbers
+    differ by. Their mean distance from it belongs to the mean, and not to the variance.
     """
+    distance = rest_of(x, row, center, variance)
+    better = plus(center, distance)
+    rest = minus(distance, minus(better, center))
+    return better, rest, max(variance - distance * distance, f32(0.0))
+
+
+@part
+def rest_of(x, row, center, variance):
+    """What the mean of a row has beyond the float32 number `center`; 0 where it does not matter."""
     if not variance < NEAR * center * center:
-        return center, variance
+        return f32(0.0)
     total = f32(0.0)
     for j in range(x.shape[1]):
         total += minus(x[row, j], center)
-    distance = total / f32(x.shape[1])
-    return plus(center, distance), max(variance - distance * distance, f32(0.0))
+    return total / f32(x.shape[1])
 
 
 @ordered_part
-def normalized(x, center, scale, weight):
-    """w·n, n = (x − center)·scale"""
-    return (x - center) * scale * weight
+def normalized(x, center, rest, scale, weight):
+    """w·n, n = (x − center − rest)·scale"""
+    return (x - center - rest) * scale * weight
 
 
 @ordered_part
@@ -67,10 +75,10 @@ def layer_norm(start, stop, x, weight, bias, eps, y, centers, variances):
         total = f32(0.0)
         for j in range(x.shape[1]):
             total += (x[row, j] - center) * (x[row, j] - center)
-        center, variance = settled(x, row, center, total / size)
+        center, rest, variance = settled(x, row, center, total / size)
         scale = f32(1.0) / np.sqrt(variance + eps)
         for j in range(x.shape[1]):
-            y[row, j] = plus(normalized(x[row, j], center, scale, weight[j]), bias[j])
+            y[row, j] = plus(normalized(x[row, j], center, rest, scale, weight[j]), bias[j])
         centers[row] = center
         variances[row] = variance
 
@@ -90,10 +98,11 @@ def layer_norm_gradient(start, stop, x, weight, eps, centers, variances, g, dx, 
         dw[i], db[i] = 0.0, 0.0
         for row in range(first, last):
             center, scale = centers[row], f32(1.0) / np.sqrt(variances[row] + eps)
+            rest = rest_of(x, row, center, variances[row])
             total = f32(0.0)
             along = f32(0.0)
             for j in range(x.shape[1]):
-                n = times(minus(x[row, j], center), scale)
+                n = times(minus(minus(x[row, j], center), rest), scale)
                 normal[j] = n
                 dn = times(g[row, j], weight[j])
                 total += dn
@@ -190,14 +199,14 @@ def layer_norm_forward(op: Any, x: Any, weight: Any, bias: Any, axes: tuple, eps
         variances,
     )  # fmt: skip
     kept = kept_shape(x, axes)  # (M) → (…, 1, …)
-    op.remember(average, centers.reshape(kept))
+    op.remember(center_of, centers.reshape(kept))
     op.remember(mean_square, variances.reshape(kept))
     return y
 
 
 def layer_norm_backward(op: Any, g: Any) -> Any:
     x, weight = op.saved
-    centers, variances = op.kept(average), op.kept(mean_square)
+    centers, variances = op.kept(center_of), op.kept(mean_square)
     if centers is None or not normalizes_rows(x, op.axes, weight):
         return NotImplemented
     size = row_length(x, op.axes)

@@ -17,7 +17,7 @@ from .linear import linear, linear_gradient
 from .memory import copy, empty
 from .product import empty_panels, multiply, pack
 from .threads import get_num_threads
-from .vector_math import f32, sigmoid, tanh
+from .vector_math import f32, sigmoid, tanh, times
 
 ZERO, ONE = f32(0.0), f32(1.0)
 NO_MATRIX = np.empty((0, 0), dtype=np.float32)  # stands for what is not asked for
@@ -116,7 +116,7 @@ def lstm_gates_gradient(z, cells, gy, t, n, dh, dz, dc):
         dz[t, n, 0, j] = dc[n, j] * z[t, n, 2, j] * i * (ONE - i)
     for j in range(size):
         f = z[t, n, 1, j]
-        dz[t, n, 1, j] = dc[n, j] * cells[t, n, j] * f * (ONE - f)
+        dz[t, n, 1, j] = times(times(f * (ONE - f), dc[n, j]), cells[t, n, j])
     for j in range(size):
         g = z[t, n, 2, j]
         dz[t, n, 2, j] = dc[n, j] * z[t, n, 0, j] * (ONE - g * g)
@@ -221,10 +221,10 @@ def gru_gates_gradient(z, shares, states, gy, t, n, dh, dz, ds):
         dz[t, n, 2, j] = dh[n, j] * (ONE - u) * (ONE - proposed * proposed)
     for j in range(size):
         u = z[t, n, 1, j]
-        dz[t, n, 1, j] = dh[n, j] * (states[t, n, j] - z[t, n, 2, j]) * u * (ONE - u)
+        dz[t, n, 1, j] = times(times(u * (ONE - u), dh[n, j]), states[t, n, j] - z[t, n, 2, j])
     for j in range(size):
         r = z[t, n, 0, j]
-        dz[t, n, 0, j] = dz[t, n, 2, j] * shares[t, n, j] * r * (ONE - r)
+        dz[t, n, 0, j] = times(times(r * (ONE - r), dz[t, n, 2, j]), shares[t, n, j])
     for j in range(size):
         ds[t, n, 0, j] = dz[t, n, 0, j]
     for j in range(size):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..ops.layer_norm import average, mean_square
+from ..ops.layer_norm import center_of, mean_square
 from .blas import share
 from .compile import parallel
 from .layout import as_rows, flat
@@ -23,6 +23,7 @@ from .norm import (
     normalized,
     normalizes_rows,
     or_ones,
+    rest_of,
     row_length,
     settled,
     sum_of_threads,
@@ -45,10 +46,10 @@ def add_layer_norm(start, stop, x, residual, weight, bias, eps, total, y, center
         second = f32(0.0)
         for j in range(x.shape[1]):
             second += (total[row, j] - center) * (total[row, j] - center)
-        center, variance = settled(total, row, center, second / size)
+        center, rest, variance = settled(total, row, center, second / size)
         scale = f32(1.0) / np.sqrt(variance + eps)
         for j in range(x.shape[1]):
-            y[row, j] = plus(normalized(total[row, j], center, scale, weight[j]), bias[j])
+            y[row, j] = plus(normalized(total[row, j], center, rest, scale, weight[j]), bias[j])
         centers[row] = center
         variances[row] = variance
 
@@ -64,28 +65,30 @@ def add_layer_norm_gradient(
     parts, size = dw.shape[0], f32(x.shape[1])
     for i in range(start, stop):
         first, last = share(x.shape[0], parts, i)
-        normal = np.empty(x.shape[1], dtype=np.float32)  # n of one row
-        dw_here, db_here = np.zeros_like(normal), np.zeros_like(normal)  # of a block of rows
+        normal = np.empty((1, x.shape[1]), dtype=np.float32)  # x + residual, then n, of one row
+        dw_here, db_here = np.zeros_like(normal[0]), np.zeros_like(normal[0])  # of a block of rows
         dw[i], db[i] = 0.0, 0.0
         for row in range(first, last):
             center, scale = centers[row], f32(1.0) / np.sqrt(variances[row] + eps)
+            for j in range(x.shape[1]):
+                normal[0, j] = plus(x[row, j], residual[row, j])  # as it was rounded in forward
+            rest = rest_of(normal, 0, center, variances[row])
             plain = f32(0.0)
             along = f32(0.0)
             for j in range(x.shape[1]):
-                t = plus(x[row, j], residual[row, j])  # as it was rounded in forward
-                n = times(minus(t, center), scale)
-                normal[j] = n
+                n = times(minus(minus(normal[0, j], center), rest), scale)
+                normal[0, j] = n
                 dn = times(g[row, j], weight[j])
                 plain += dn
                 along += dn * n
             plain /= size
             along /= size
             for j in range(x.shape[1]):
-                dw_here[j] += g[row, j] * normal[j]
+                dw_here[j] += g[row, j] * normal[0, j]
                 db_here[j] += g[row, j]
             for j in range(x.shape[1]):
                 dn = times(g[row, j], weight[j])
-                dx[row, j] = plus(d_total[row, j], gradient(dn, plain, normal[j], along, scale))
+                dx[row, j] = plus(d_total[row, j], gradient(dn, plain, normal[0, j], along, scale))
             if row == last - 1 or row % BLOCK == BLOCK - 1:
                 add_and_clear(dw_here, dw, i)
                 add_and_clear(db_here, db, i)
@@ -154,14 +157,14 @@ def add_layer_norm_forward(
         centers, variances,
     )  # fmt: skip
     kept = kept_shape(x, axes)  # (M) → (…, 1, …)
-    op.remember(average, centers.reshape(kept))
+    op.remember(center_of, centers.reshape(kept))
     op.remember(mean_square, variances.reshape(kept))
     return total, y
 
 
 def add_layer_norm_backward(op: Any, d_total: Any, g: Any) -> Any:
     x, weight, residual = op.saved
-    centers, variances = op.kept(average), op.kept(mean_square)
+    centers, variances = op.kept(center_of), op.kept(mean_square)
     if centers is None or not normalizes_rows(x, op.axes, weight):
         return NotImplemented
     size = row_length(x, op.axes)

@@ -5,12 +5,16 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from ..autograd.variable import unwrap
+from ..backend import xp
 from .gather import gather
 from .join import cat
 from .minmax import max
 from .part import narrow
 from .pooling import check_image
-from .promote import require_float, require_numbers
+from .promote import cast, require_float, require_numbers
 from .reduce import mean
 from .windows import Sizes
 
@@ -40,6 +44,15 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Sizes) -> Tensor:
 def _average(name: str, dims: int, input: Any, output_size: Any) -> Any:
     require_float(name, input, NotImplementedError)
     counts = _output_size(name, dims, input, output_size)
+    y = _means(dims, input, counts)
+    array = unwrap(y)
+    if not xp(array).isfinite(array).all():  # a sum may have overflowed whose mean does not
+        y = cast(_means(dims, cast(input, np.dtype(np.float64)), counts), array.dtype)
+    return y
+
+
+def _means(dims: int, input: Any, counts: tuple[int, ...]) -> Any:
+    """The mean of each window."""
     lead, size = tuple(input.shape[:-dims]), tuple(input.shape[-dims:])
     if all(n and not length % n for length, n in zip(size, counts, strict=True)):
         # Windows of one size, side by side: (…, H, W) → (…, H', h, W', w), the mean over h and w

@@ -11,6 +11,7 @@ from ..backend import Array, xp
 from ..errors import ShapeError
 from ..kernels.route import accelerated
 from .index import Unindex
+from .masked import MaskedFill
 from .parse_index import outside
 from .pointwise import exp
 from .promote import require_float
@@ -57,6 +58,9 @@ class CrossEntropy(Op):
         x, *constants = self.saved
         target, pull, spread, w = (unwrap(constant) for constant in constants)
         g = (g / self.divisor).reshape((-1, 1))  # () → (1, 1), or (M) → (M, 1)
+        ignored = pull == 0 if spread is None else (pull == 0) & (spread == 0)
+        if ignored.any():
+            g = MaskedFill.apply(g, ignored[:, None], 0)  # (M, 1); also where g is infinite
         share = pull if spread is None else pull + spread * (x.shape[1] if w is None else w.sum())
         dx = exp(self.recall(log_probabilities, x)) * (g * share[:, None])
         if spread is not None:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..autograd.op import Op
-from ..autograd.variable import unwrap
+from ..autograd.variable import Variable, unwrap
 from ..backend import Array
 from ..errors import ShapeError
 from ..kernels.route import accelerated
 from .power import rsqrt
-from .promote import require_float, require_same_dtype
+from .promote import cast, require_float, require_same_dtype
 from .reduce import mean
 
 if TYPE_CHECKING:
@@ -27,6 +27,13 @@ if TYPE_CHECKING:
 def average(x: Any, axes: tuple) -> Any:
     """Mean over `axes`, which stay as dimensions of length 1."""
     return mean(x, axes, keepdim=True)
+
+
+def center_of(x: Any, axes: tuple) -> Any:
+    """As `average`, but summed in float64, so that the mean of equal numbers is that number."""
+    if isinstance(x, Variable) or not x.size:
+        return cast(mean(x, axes, keepdim=True, dtype=np.float64), unwrap(x).dtype)
+    return x.mean(axis=axes, keepdims=True, dtype=np.float64).astype(x.dtype)  # no copy of x
 
 
 def mean_square(x: Any, axes: tuple) -> Any:
@@ -48,7 +55,7 @@ class LayerNorm(Op):
     def forward(self, x: Array, weight: Array | None, bias: Array | None, axes: tuple, eps: float,
                 observe: Callable | None = None) -> Array:  # fmt: skip
         self.axes, self.eps = axes, eps
-        center = self.keep(average, x, axes)
+        center = self.keep(center_of, x, axes)
         y = x - center
         variance = self.keep(mean_square, y, axes)
         if observe is not None:
@@ -65,7 +72,7 @@ class LayerNorm(Op):
         return self.gradients(x, weight, g)
 
     def gradients(self, x: Any, weight: Any, g: Any) -> Any:
-        centered = x - self.recall(average, x, self.axes)
+        centered = x - self.recall(center_of, x, self.axes)
         s = rsqrt(self.recall(mean_square, centered, self.axes) + self.eps)
         n = centered * s
         dx = None

@@ -57,10 +57,11 @@ class LstmStep(Op):
         z, c = self.saved
         i, f, g, o, _, squashed = self.recall(lstm_values, z, c)
         s = gk + gh * o * (1 - squashed * squashed)
-        di = s * g * i * (1 - i)
-        df = s * c * f * (1 - f)
-        dg = s * i * (1 - g * g)
-        do = gh * squashed * o * (1 - o)
+        # σ′ first: where a gate is shut, s·c may overflow, and ∞·0 is NaN
+        di = i * (1 - i) * s * g
+        df = f * (1 - f) * s * c
+        dg = (1 - g * g) * s * i
+        do = o * (1 - o) * gh * squashed
         return cat([di, df, dg, do], -1), s * f
 
 
@@ -115,9 +116,9 @@ class GruStep(Op):
         x, y, h = self.saved
         r, u, n = self.recall(gru_values, x, y)
         yn = _blocks(y, 3)[2]
-        dn = g * (1 - u) * (1 - n * n)
-        du = g * (h - n) * u * (1 - u)
-        dr = dn * yn * r * (1 - r)
+        dn = (1 - n * n) * g * (1 - u)
+        du = u * (1 - u) * g * (h - n)
+        dr = r * (1 - r) * dn * yn
         return cat([dr, du, dn], -1), cat([dr, du, dn * r], -1), g * u
 
 

@@ -111,8 +111,8 @@ class LstmSequence(Op):
             before = c if t == 0 else values[t - 1][4]
             gh = gy[t] + dh
             s = dc + gh * o * (1 - squashed * squashed)
-            parts = (s * g * i * (1 - i), s * before * f * (1 - f), s * i * (1 - g * g),
-                     gh * squashed * o * (1 - o))  # fmt: skip
+            parts = (i * (1 - i) * s * g, f * (1 - f) * s * before, (1 - g * g) * s * i,
+                     o * (1 - o) * gh * squashed)  # fmt: skip
             xp(x).concatenate(parts, axis=-1, out=dz[t])  # 4 × (N, H) → (N, 4H)
             dh, dc = dz[t] @ w_hh, s * f
         dw_ih, dw_hh = weight_gradient(dz, x), weight_gradient(dz, states[:-1])

@@ -44,7 +44,7 @@ def total(x: Array, dims: tuple | None, keepdim: bool) -> Array:
     """Σ x of a raw array, in its dtype; float16 is added up in float32, as it soon overflows."""
     if x.dtype == np.float16:
         return x.sum(axis=dims, keepdims=keepdim, dtype=np.float32).astype(np.float16)
-    if x.dtype == np.float32 and dims is not None:
+    if x.dtype == np.float32:
         return sum_over(x, dims, keepdim)
     return x.sum(axis=dims, keepdims=keepdim, dtype=x.dtype)
 

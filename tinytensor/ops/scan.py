@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
@@ -32,12 +34,17 @@ if TYPE_CHECKING:
 # ------------------------------------------------------------------------------------------
 
 
+def _wide(x: Array) -> np.dtype:
+    """What to add up in, one number after the other: for floats float64, as PyTorch does."""
+    return np.dtype(np.float64) if x.dtype.kind == "f" else x.dtype
+
+
 class Cumsum(Op):
     """yₖ = Σ xᵢ over i ≤ k;  dxₖ = Σ gᵢ over i ≥ k"""
 
     def forward(self, x: Array, dim: int) -> Array:
         self.dim = dim
-        return xp(x).cumsum(x, axis=dim, dtype=x.dtype)
+        return xp(x).cumsum(x, axis=dim, dtype=_wide(x)).astype(x.dtype, copy=False)
 
     def backward(self, g: Any) -> Any:
         return cumsum_from_end(g, self.dim)
@@ -54,7 +61,7 @@ class Cumprod(Op):
 
     def forward(self, x: Array, dim: int) -> Array:
         self.dim = dim
-        return xp(x).cumprod(x, axis=dim, dtype=x.dtype)
+        return xp(x).cumprod(x, axis=dim, dtype=_wide(x)).astype(x.dtype, copy=False)
 
     def backward(self, g: Any) -> Any:
         x, y = self.saved

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..autograd.op import Op
 from ..autograd.site import warn
 from ..autograd.variable import unwrap
-from ..backend import Array, xp
+from ..backend import Array, sum_over, xp
 from ..dtype import to_numpy_dtype
 from ..kernels.route import accelerated
 from ..random import generator_for
@@ -35,12 +35,12 @@ class Softmax(Op):
             return x.copy()
         y = x - x.max(axis=dim, keepdims=True)  # every step is written into this one array
         xp(x).exp(y, out=y)
-        y /= y.sum(axis=dim, keepdims=True)
+        y /= sum_over(y, (dim,), keepdims=True)
         return y
 
     def backward(self, g: Any) -> Any:
         (y,) = self.saved
-        return y * (g - (g * y).sum(axis=self.dim, keepdims=True))
+        return y * (g - sum_over(g * y, (self.dim,), keepdims=True))
 
 
 @accelerated("softmax")
@@ -55,12 +55,12 @@ class LogSoftmax(Op):
             return x.copy()
         y = x - x.max(axis=dim, keepdims=True)
         library = xp(x)
-        y -= library.log(library.exp(y).sum(axis=dim, keepdims=True))
+        y -= library.log(sum_over(library.exp(y), (dim,), keepdims=True))
         return y
 
     def backward(self, g: Any) -> Any:
         (y,) = self.saved
-        return g - exp(y) * g.sum(axis=self.dim, keepdims=True)
+        return g - exp(y) * sum_over(g, (self.dim,), keepdims=True)
 
 
 def _apply(op: Any, input: Tensor, dim: int | None, dtype: Any) -> Tensor:

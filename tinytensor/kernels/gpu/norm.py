@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from ...backend import xp
-from ...ops.layer_norm import average, mean_square
+from ...ops.layer_norm import center_of, mean_square
 from . import elementwise, sum_of
 
 square_sum = sum_of("square_sum", "T x, T c", "(x - c) * (x - c)")
@@ -41,7 +41,7 @@ def layer_norm_forward(op: Any, x: Any, weight: Any, bias: Any, axes: tuple, eps
     op.axes, op.eps = axes, eps
     center = x.mean(axis=axes, keepdims=True)
     variance = square_sum(x, center, axis=axes) / _count(x, axes)
-    op.remember(average, center)
+    op.remember(center_of, center)
     op.remember(mean_square, variance)
     if observe is not None:
         observe(center, variance)
@@ -52,7 +52,7 @@ def layer_norm_forward(op: Any, x: Any, weight: Any, bias: Any, axes: tuple, eps
 
 def layer_norm_backward(op: Any, g: Any) -> Any:
     x, weight = op.saved
-    center, variance = op.kept(average), op.kept(mean_square)
+    center, variance = op.kept(center_of), op.kept(mean_square)
     if center is None:
         return NotImplemented
     w = _constant(1, x) if weight is None else weight
