@@ -11,10 +11,13 @@ demo: $(VENV)/.viz
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
-# With the kernels on. Left out is what has only arrays too small for them, or none.
+# With the kernels on: the quick tests, but for what has only arrays too small for kernels, or none;
+# and of the slow ones those that are about kernels, among them 20,000 random cases.
+KERNELS := tests/fuzz tests/kernels tests/faults tests/optim tests/test_fork.py
 test-fast: $(VENV)/.fast
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" --ignore=tests/ops \
 	  --ignore=tests/graph --ignore=tests/browser --ignore=tests/docs --ignore=tests/test_views.py
+	$(BIN)/python -m pytest -n auto --dist worksteal -m slow $(KERNELS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
