@@ -40,6 +40,13 @@ ROUTES = (("numba", np.float32), ("numpy", np.float32), ("numpy", np.float64))
 SMALLER = (1, 1, 30, 1000)
 
 
+BILINEAR = (
+    "linear",
+    "matmul",
+    *(f"conv{how}{n}d" for how in ("", "_transpose") for n in (1, 2, 3)),
+)
+
+
 class Failure(AssertionError):
     """One case in which the two libraries differ, or ours raised an error."""
 
@@ -100,9 +107,11 @@ def compare(case: Case, arrays: list, dtype: Any, draw: Draw) -> list[Difference
 
     probes = Probes(case, wide, seeds, truth, dtype, draw)
     differences = []
+    products = ("output 0 ", "gradient 0 ", "gradient 1 ") if case.name in BILINEAR else ()
     for i, name in enumerate(names):
         change = functools.partial(lambda i, n: probes(n)[i], i)
-        wrong = difference(name, found[i], expected[i], truth[i], change, case.depth)
+        terms = functools.partial(lambda i: probes.terms()[i], i) if name in products else None
+        wrong = difference(name, found[i], expected[i], truth[i], change, case.depth, terms)
         if wrong is not None:
             differences.append(wrong)
     return differences
@@ -130,6 +139,11 @@ class Probes:
             self.count += 1
             self._probe()
         return self.most
+
+    def terms(self) -> list[np.ndarray]:
+        """Σ |terms| of each result of a bilinear op: what it gives for numbers without signs."""
+        outputs, inputs = call_theirs(self.case, list(map(np.abs, self.arrays)), self.function)
+        return results_of_theirs(outputs, inputs, list(map(np.abs, self.seeds)))
 
     def _probe(self) -> None:
         moved = self.arrays
