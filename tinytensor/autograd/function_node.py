@@ -9,7 +9,7 @@ from ..errors import GradientError
 from . import anomaly
 from .inplace import finish_write
 from .mode import state
-from .op import NEVER, Op, Output, bits_of
+from .op import LAST, NEVER, Op, Output
 from .variable import (
     Variable,
     as_array,
@@ -235,9 +235,9 @@ def new_node(cls: type[FunctionNode], args: tuple) -> FunctionNode:
             edges.append(None)
     node._edges = edges
     node._tracked = 0
-    for edge, bit in zip(edges, bits_of(edges)):
+    for i, edge in enumerate(edges):
         if edge is not None:
-            node._tracked |= bit
+            node._tracked |= 1 << min(i, LAST)
     node._tensor_inputs = frozenset(i for i, a in enumerate(args) if isinstance(a, Variable))
     node._kept = None
     node._saved = []

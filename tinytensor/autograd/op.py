@@ -43,7 +43,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -70,10 +70,10 @@ _new = object.__new__
 ndarray = np.ndarray
 next_order = itertools.count(1).__next__  # the moments at which nodes are made
 
-# Bit i stands for argument i; the last one for all that follow, so that it stays a small integer
+# Bit i stands for argument i; this one also for all that follow, so that it stays a small integer
 # when a thousand tensors are joined.
-BITS = tuple(1 << i for i in range(62))
-LAST = len(BITS) - 1
+LAST = 61
+LAST_BIT = 1 << LAST
 
 NEVER = [0]  # how often constants were written to
 NOTHING = (None, NEVER, 0)  # a value that is not saved
@@ -138,8 +138,9 @@ class Op(Node):
         raw: list[Any] = []
         edges: list[Any] = []
         tracked = 0  # bit i: argument i needs a gradient
+        bit = 1
         any_tensor = False
-        for arg, bit in zip(args, BITS if len(args) <= LAST else bits_of(args)):
+        for arg in args:
             if isinstance(arg, Variable):
                 any_tensor = True
                 if arg._view is not None:
@@ -153,13 +154,15 @@ class Op(Node):
             else:
                 raw.append(arg)
                 edges.append(None)
+            if bit < LAST_BIT:
+                bit += bit
         mode = state.mode
         node._kept = None
         node._tracked = tracked = tracked if mode.grad else 0
 
-        errors, token = error_state.get(), None
+        errors = error_state.get()
         try:
-            token = error_state.set(QUIET)
+            error_state.set(QUIET)
             out = node.forward(*raw)
         except Exception as error:
             moved = on_one_device(args)
@@ -167,10 +170,7 @@ class Op(Node):
                 return cls.apply(*moved)
             raise anomaly.explain_forward(cls, args, error) from None
         finally:
-            if token is not None:
-                error_state.reset(token)
-            else:  # Ctrl-C struck in the line that makes it
-                error_state.set(errors)
+            error_state.set(errors)
 
         if type(out) is not ndarray:
             if not any_tensor:
@@ -335,11 +335,6 @@ class Op(Node):
             if g is None and self._dtype[i].kind == "f":
                 grads[i] = wrap_like(library.zeros(self._shape[i], self._dtype[i]), known)
         return grads
-
-
-def bits_of(args: Sequence) -> tuple[int, ...]:
-    """The bit of each argument (and more, if they are few)."""
-    return BITS if len(args) <= len(BITS) else BITS + BITS[-1:] * (len(args) - len(BITS))
 
 
 class Output(Op):

@@ -14,7 +14,10 @@ from .memory import empty
 from .norm import NEAR, gradient
 from .vector_math import f32, minus, plus, times
 
-# Sums are float64: of many equal numbers each addition in float32 rounds in the same direction.
+# What a mean is made of is summed in float64: each addition of equal numbers rounds in the same
+# direction, and the mean may be small beside them. The other sums are float32 over this many
+# positions at a time, which is faster.
+POSITIONS = 512
 
 
 @part
@@ -45,9 +48,45 @@ def total_square(x, channel, center):
     result = 0.0
     for n in range(x.shape[0]):
         line = x[n, channel]
-        for j in range(line.size):
-            distance = minus(line[j], center)
-            result += distance * distance
+        if line.size <= POSITIONS:
+            result += square(line, center)
+        else:
+            for start in range(0, line.size, POSITIONS):
+                result += square(line[start : start + POSITIONS], center)
+    return result
+
+
+@part
+def square(line, center):
+    """Σ (x − center)² of a short line"""
+    result = f32(0.0)
+    for j in range(line.size):
+        distance = minus(line[j], center)
+        result += distance * distance
+    return result
+
+
+@part
+def total_along(x, g, channel, center, rest):
+    """Σ g·(x − center − rest)"""
+    result = 0.0
+    for n in range(x.shape[0]):
+        line, slope = x[n, channel], g[n, channel]
+        if line.size <= POSITIONS:
+            result += along(line, slope, center, rest)
+        else:
+            for start in range(0, line.size, POSITIONS):
+                stop = start + POSITIONS
+                result += along(line[start:stop], slope[start:stop], center, rest)
+    return result
+
+
+@part
+def along(line, slope, center, rest):
+    """Σ g·(x − center − rest) of a short line"""
+    result = f32(0.0)
+    for j in range(line.size):
+        result += times(slope[j], minus(minus(line[j], center), rest))
     return result
 
 
@@ -84,14 +123,9 @@ def batch_norm_gradient(start, stop, x, weight, eps, centers, variances, g, dx, 
         rest = f32(0.0)
         if variances[c] < NEAR * center * center:
             rest = f32(total_distance(x, c, center) / count)
-        along = 0.0
-        for n in range(x.shape[0]):
-            line, slope = x[n, c], g[n, c]
-            for j in range(line.size):
-                along += times(slope[j], minus(minus(line[j], center), rest))
-        slopes = total(g, c)
-        dw[c], db[c] = along * scale, slopes
-        middle, tilt = f32(slopes / count), f32(along * scale * scale / count)
+        tilts, slopes = total_along(x, g, c, center, rest), total(g, c)
+        dw[c], db[c] = tilts * scale, slopes
+        middle, tilt = f32(slopes / count), f32(tilts * scale * scale / count)
         factor = weight[c] * scale
         for n in range(x.shape[0]):
             line, slope, out = x[n, c], g[n, c], dx[n, c]
