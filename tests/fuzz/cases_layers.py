@@ -153,6 +153,10 @@ def _recurrent(draw: Draw, gates: int) -> tuple:
     samples, steps = draw.size(33, empty=False), draw.size(17, empty=False)
     x, h = floats(draw, steps, samples, inputs), floats(draw, samples, size)
     w_ih, w_hh = floats(draw, gates * size, inputs), floats(draw, gates * size, size)
+    for tensor in (x, h):
+        # Larger ones shut or open every gate, or overflow in an RNN with relu. If such terms cancel,
+        # their last digits decide which.
+        tensor.array = np.clip(tensor.array, -1e4, 1e4)
     for w in (w_ih, w_hh):
         # Large weights make a chaotic system: the last digit of a state decides all later ones.
         w.array = np.clip(w.array, -4, 4) / np.sqrt(w.array.shape[1])

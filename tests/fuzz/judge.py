@@ -97,7 +97,7 @@ def difference(
         if right.all():
             return None
         if terms is not None:
-            allowed = np.maximum(allowed, min(depth, BLAS_BLOCK) / 4 * eps * terms())
+            allowed = np.maximum(allowed, depth / 4 * eps * terms())
             right |= (error <= allowed) & np.isfinite(ours)
         for probes in range(1, PROBES + 1):
             moved = change(probes)
