@@ -154,8 +154,8 @@ def _recurrent(draw: Draw, gates: int) -> tuple:
     x, h = floats(draw, steps, samples, inputs), floats(draw, samples, size)
     w_ih, w_hh = floats(draw, gates * size, inputs), floats(draw, gates * size, size)
     for tensor in (x, h):
-        # Larger ones shut or open every gate, or overflow in an RNN with relu. If such terms cancel,
-        # their last digits decide which.
+        # Larger ones shut or open every gate, or overflow in an RNN with relu. Where they cancel,
+        # the last digit decides which.
         tensor.array = np.clip(tensor.array, -1e4, 1e4)
     for w in (w_ih, w_hh):
         # Large weights make a chaotic system: the last digit of a state decides all later ones.
