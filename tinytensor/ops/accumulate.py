@@ -28,7 +28,9 @@ def add_rows(target: Array, rows: Array, values: Array) -> None:
     if first.size == rows.size:
         target[rows] += values[order]
     else:
-        target[rows[first]] += np.add.reduceat(values[order], first, axis=0)
+        # in float64: reduceat adds one row after the other
+        wide = np.float64 if values.dtype == np.float32 else None
+        target[rows[first]] += np.add.reduceat(values[order], first, axis=0, dtype=wide)
 
 
 def _add_at(target: Array, index: Any, values: Array) -> None:
