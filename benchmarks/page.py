@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import nn
 import tinytensor as tt
 from tests.conftest import OPTIONS, PROGRAMS
-from tests.graph.test_explore import Layer
+from tests.graph.pages.test_explore import Layer
 from tinytensor.graph import explore
 
 NODES, SECONDS, BYTES, STEP = 5000, 10.0, 5_000_000, 0.050  # at least; the rest at most

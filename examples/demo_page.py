@@ -12,7 +12,7 @@ from plots import heat_map
 import nn
 import tinytensor as tt
 from tinytensor import graph
-from tinytensor.graph.html import page, write_page
+from tinytensor.graph.pages.html import page, write_page
 from tinytensor.text import escape
 from tinytensor.train import Trainer
 

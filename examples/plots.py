@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 import tinytensor as tt
-from tinytensor.graph.attention_picture import attention_svg
-from tinytensor.graph.html import write_text
-from tinytensor.graph.palette import CURVES
+from tinytensor.graph.drawing.attention_picture import attention_svg
+from tinytensor.graph.drawing.palette import CURVES
+from tinytensor.graph.files import write_text
 from tinytensor.text import escape, one_line
 from tinytensor.train.curve import Axis
 

@@ -18,7 +18,7 @@ import nn
 import tinytensor as tt
 from tinytensor.autograd.mode import state
 from tinytensor.cli import COMMANDS, main
-from tinytensor.graph.engine import is_there
+from tinytensor.graph.drawing.graphviz import is_there
 
 ROOT = Path(__file__).parent.parent
 

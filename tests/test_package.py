@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import tinytensor as tt
-from tinytensor.graph.engine import GraphvizMissing, run_dot
+from tinytensor.graph.drawing.graphviz import GraphvizMissing, run_dot
 
 ROOT = Path(__file__).parent.parent
 

@@ -10,8 +10,8 @@ import pytest
 
 import tinytensor as tt
 from nn import functional as F
-from tinytensor.graph.engine import is_there
-from tinytensor.graph.explore import GraphPage, explore
+from tinytensor.graph.drawing.graphviz import is_there
+from tinytensor.graph.pages.explore import GraphPage, explore
 
 pytestmark = pytest.mark.skipif(not is_there(), reason="no Graphviz: pip install pygraphviz")
 

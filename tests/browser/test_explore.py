@@ -13,10 +13,10 @@ import nn
 import tinytensor as tt
 from nn import functional as F
 from tinytensor import graph as tg
-from tinytensor.graph.engine import is_there
-from tinytensor.graph.explore import GraphPage, explore
+from tinytensor.graph.drawing.graphviz import is_there
+from tinytensor.graph.pages.explore import GraphPage, explore
 
-from ..graph.test_explore import Layer
+from ..graph.pages.test_explore import Layer
 
 pytestmark = pytest.mark.skipif(not is_there(), reason="no Graphviz: pip install pygraphviz")
 

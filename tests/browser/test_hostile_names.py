@@ -17,8 +17,8 @@ import pytest
 import tinytensor as tt
 from tinytensor import graph
 from tinytensor.autograd import Function
-from tinytensor.graph.engine import is_there
-from tinytensor.graph.html import frame
+from tinytensor.graph.drawing.graphviz import is_there
+from tinytensor.graph.pages.html import frame
 
 from ..injection.names import beginning, squeezed
 from ..injection.test_writers import PLAIN, USABLE

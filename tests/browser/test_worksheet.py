@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tinytensor.graph import Worksheet, worksheet
-from tinytensor.graph.worksheet.numbers import written
+from tinytensor.worksheet.numbers import written
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ import pytest
 
 import nn
 import tinytensor as tt
-from tinytensor.graph.engine import is_there
+from tinytensor.graph.drawing.graphviz import is_there
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -12,7 +12,7 @@ import pytest
 
 import tinytensor as tt
 from tinytensor.cli import demo, main
-from tinytensor.graph.engine import is_there
+from tinytensor.graph.drawing.graphviz import is_there
 
 from .test_plots import load
 

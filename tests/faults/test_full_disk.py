@@ -19,7 +19,7 @@ import tinytensor as tt
 from examples import gif, plots
 from tests.faults.training import left_behind, make_trainer
 from tinytensor import graph
-from tinytensor.graph.depth import compare_depth
+from tinytensor.graph.drawing.depth import compare_depth
 from tinytensor.profile import profile
 from tinytensor.serialize import write_whole
 

@@ -14,11 +14,12 @@ import pytest
 import nn
 import tinytensor as tt
 from tinytensor import graph
-from tinytensor.graph import GraphvizMissing, engine
-from tinytensor.graph.labels import escape, quote
+from tinytensor.graph import GraphvizMissing
+from tinytensor.graph.drawing import graphviz
+from tinytensor.graph.drawing.labels import escape, quote
 
 needs_graphviz = pytest.mark.skipif(
-    not engine.is_there(), reason="Graphviz is not installed: pip install 'tinytensor[viz]'"
+    not graphviz.is_there(), reason="Graphviz is not installed: pip install 'tinytensor[viz]'"
 )
 
 
@@ -46,7 +47,7 @@ def test_dot_text_needs_no_graphviz(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def without_graphviz(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine.shutil, "which", lambda name: None)
+    monkeypatch.setattr(graphviz.shutil, "which", lambda name: None)
     monkeypatch.setitem(sys.modules, "pygraphviz", None)
 
 
@@ -54,7 +55,7 @@ def test_without_graphviz_the_text_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without_graphviz(monkeypatch)
-    assert not engine.is_there()
+    assert not graphviz.is_there()
     with pytest.raises(GraphvizMissing, match=r"pip install 'tinytensor\[viz\]' .*graph\.dot"):
         graph.render(small_loss(), tmp_path / "graph.svg")
     assert (tmp_path / "graph.dot").read_text(encoding="utf-8").startswith("digraph {")
@@ -85,7 +86,7 @@ def test_folders_that_cannot_be_written_to(tmp_path: Path, monkeypatch: pytest.M
 
 def test_formats_of_the_engine() -> None:
     with pytest.raises(ValueError, match="run_dot: got the format 'bmp', expected one of svg"):
-        engine.run_dot("digraph {}", "bmp")
+        graphviz.run_dot("digraph {}", "bmp")
 
 
 @needs_graphviz

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 import pytest
 
 import nn
-from tinytensor.graph.engine import is_there
+from tinytensor.graph.drawing.graphviz import is_there
 
 from .names import NAMES, beginning, is_replaced, squeezed
 from .writers import NEEDS_GRAPHVIZ, WRITERS

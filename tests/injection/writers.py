@@ -22,8 +22,8 @@ import tinytensor as tt
 from tinytensor import cli, graph
 from tinytensor.autograd import Function
 from tinytensor.autograd.site import Site
-from tinytensor.graph.formula import Formula
-from tinytensor.graph.html import frame, page
+from tinytensor.graph.data.formula import Formula
+from tinytensor.graph.pages.html import frame, page
 from tinytensor.profile import Entry, Times
 from tinytensor.train import Trainer
 from tinytensor.train.curve import loss_curve
@@ -331,7 +331,7 @@ def write_worksheets(names: list[str], folder: Path) -> Outputs:
 def write_spreadsheets(names: list[str], folder: Path) -> Outputs:
     from openpyxl import Workbook
 
-    from tinytensor.graph.worksheet.xlsx import _Page, _Places
+    from tinytensor.worksheet.xlsx import _Page, _Places
 
     outputs: Outputs = []
     for name in names[::40]:

@@ -36,8 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     from nn.attention_capture import capture_attention
 
-    from ..graph.attention import page_of_maps
-    from ..graph.attention_maps import NO_ATTENTION, maps_of_calls
+    from ..graph.data.attention_maps import NO_ATTENTION, maps_of_calls
+    from ..graph.pages.attention import page_of_maps
 
     scripts.check_output(options.output, (".html",))
     script = scripts.Script(options)

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..graph.record import record
+    from ..graph.data.record import record
     from ..graph.render import render
 
     scripts.check_output(options.output, SUFFIXES)

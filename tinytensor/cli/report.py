@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..graph.report import training_report
+    from ..graph.pages.report import training_report
 
     check_output(options.output, (".html",))
     page = training_report(options.log, options.output, options.title)

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from ..graph.worksheet import KINDS, SUFFIXES, worksheet, worksheets
+    from ..worksheet import KINDS, SUFFIXES, worksheet, worksheets
 
     if options.kind == "list":
         for kind in KINDS.values():

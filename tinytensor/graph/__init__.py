@@ -5,32 +5,47 @@
     graph.render(loss, "graph.svg")         # a picture, drawn by Graphviz
     graph.trace(loss)                       # plain data: nodes, modules, the steps of backward
 
-record    values kept during forward        trace     the graph of a tensor, as plain data
-model     Graph, Node, Step …               values    small arrays, statistics of large ones
-formula   equations, from docstrings        names     of variables, parameters and modules
-modules   the tree of modules               collapse  what is seen of a graph, what is a box
-dot       the DOT language                  labels    the text on boxes, little matrices
-engine    Graphviz                          render    a picture in a file
-explore   the step-through page             attention every head, with its gradients
-report    curves of a training              depth     plain against residual networks
-html      pages in one file                 palette   colours
-worksheet sheets to be computed by hand
+data/      the graph as plain data: traced, recorded, saved as JSON
+drawing/   still pictures: DOT text, Graphviz, heat maps, bars
+pages/     interactive pages in one file: explore, attention, training report
+render     a picture or a page, by the suffix of the file
+files      writes each file whole or not at all
+
+Imports go from pages to drawing to data. Worksheets are in `tinytensor.worksheet`.
 """
 
-from .attention import AttentionPage, attention
-from .attention_picture import attention_svg, attention_text
-from .depth import DepthComparison, compare_depth
-from .dot import dot, dot_source
-from .engine import GraphvizMissing, run_dot
-from .explore import explore
-from .formula import Formula, formula_of
-from .model import Contribution, Graph, ModuleInfo, Node, Step
-from .record import Recording, record
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from .data.formula import Formula, formula_of
+from .data.graph import Graph, ModuleInfo, TracedContribution, TracedNode, TracedStep
+from .data.record import Recording, record
+from .data.trace import trace
+from .data.values import Value, value_of
+from .drawing.attention_picture import attention_svg, attention_text
+from .drawing.depth import DepthComparison, compare_depth
+from .drawing.dot import dot, dot_source
+from .drawing.graphviz import GraphvizMissing, run_dot
+from .pages.attention import AttentionPage, attention
+from .pages.explore import explore
+from .pages.report import training_report
 from .render import render
-from .report import training_report
-from .trace import trace
-from .values import Value, value_of
-from .worksheet import Worksheet, worksheet, worksheets
+
+if TYPE_CHECKING:
+    from ..worksheet import Worksheet, worksheet, worksheets
+
+# Their shorter public names.
+Node, Step, Contribution = TracedNode, TracedStep, TracedContribution
+
+WORKSHEETS = ("Worksheet", "worksheet", "worksheets")
+
+
+def __getattr__(name: str) -> Any:
+    """Find the names of `tinytensor.worksheet` on first use: it builds on this package."""
+    if name in WORKSHEETS:
+        return getattr(importlib.import_module("tinytensor.worksheet"), name)
+    raise AttributeError(f"module 'tinytensor.graph' has no attribute {name!r}")
+
 
 __all__ = [
     "AttentionPage",

@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from .dot import dot_source
-from .engine import GraphvizMissing, run_dot
-from .html import write_bytes
+from .drawing.dot import dot_source
+from .drawing.graphviz import GraphvizMissing, run_dot
+from .files import write_bytes
 
 DRAWN = (".svg", ".png", ".pdf")
 WRITTEN = (".dot", ".gv")
@@ -25,7 +25,7 @@ def render(source: Any, path: str | os.PathLike[str], **options: Any) -> Path:
     path = Path(path)
     suffix = path.suffix.lower()
     if suffix == ".html":
-        from .explore import explore
+        from .pages.explore import explore
 
         explore(source, path, **options)
         return path

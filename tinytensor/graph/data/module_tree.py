@@ -1,0 +1,97 @@
+"""The modules of a graph: which paths are modules, of which classes, and whose parameters.
+
+What is known comes from three places: the notes of a recording, a model that is passed in, and
+models among the caller's variables. Without any of them the paths themselves must do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import FrameType
+from typing import Any
+
+from .graph import Graph, ModuleInfo
+from .names import models_in, named_tensors, runs_itself
+from .record import Notes
+
+
+class ModuleTree:
+    """The tree of modules, made from the paths that ops carry."""
+
+    def __init__(self, graph: Graph, notes: Iterable[Notes], model: Any, caller: FrameType | None):
+        used = dict.fromkeys(node.module for node in graph.nodes if node.module)
+        self.classes: dict[str, str] = {}
+        self.calls: dict[str, int] = {}
+        self.parameters: dict[int, tuple[str, str]] = {}  # by id: name, path of the owner
+        roots: dict[str, Any] = {}
+        for note in (note for n in notes for note in n.modules.items()):
+            path, known = note
+            self.classes[path] = known.class_name
+            self.calls[path] = self.calls.get(path, 0) + known.calls
+            roots[path] = known.module
+        if model is not None:
+            roots.setdefault(type(model).__name__, model)
+        unknown = {path.partition(".")[0] for path in used} - set(roots)
+        roots.update(models_in(caller, unknown))
+        for path in sorted(roots, key=len):  # a name from the outermost module is the fullest
+            self._take_down(path, roots[path])
+        self.paths: dict[str, None] = {}
+        for path in used:
+            self._add(path)
+
+    def _take_down(self, path: str, model: Any) -> None:
+        """Classes and parameters of a model that was called at `path`."""
+        for below, module in model.named_modules():
+            if runs_itself(module):
+                self.classes.setdefault(f"{path}.{below}" if below else path, type(module).__name__)
+        for tensor, name, owner in named_tensors(path, model):
+            self.parameters.setdefault(id(tensor), (name, owner))
+
+    def _add(self, path: str) -> None:
+        """A path, after the modules that it is in."""
+        parts = path.split(".")
+        known = parts[0] in self.classes
+        for n in range(1, len(parts)):
+            above = ".".join(parts[:n])
+            # A list of modules is not called itself: "blocks" in "GPT.blocks.0".
+            if above in self.classes or (not known and (n == 1 or not parts[n].isdigit())):
+                self.paths[above] = None
+        self.paths[path] = None
+
+    def parent(self, path: str) -> str:
+        """The innermost module that `path` is in, "" if there is none."""
+        while path:
+            path = path.rpartition(".")[0]
+            if path in self.paths:
+                break
+        return path
+
+    def parameter(self, leaf: Any) -> tuple[str, str]:
+        """(name, path of the module that it is in) of a parameter; ("", "") if it is not known."""
+        name, owner = self.parameters.get(id(leaf), ("", ""))
+        return name, owner if owner in self.paths else self.parent(owner)
+
+    def common(self, paths: list[str]) -> str:
+        """The innermost module that all the paths are in."""
+        if not paths:
+            return ""
+        first = paths[0]
+        while first and not all(p == first or p.startswith(f"{first}.") for p in paths):
+            first = self.parent(first)
+        return first
+
+    def infos(self) -> dict[str, ModuleInfo]:
+        """{path: ModuleInfo}, parents before their children."""
+        infos: dict[str, ModuleInfo] = {}
+        for path in self.paths:
+            chain = [path]
+            while self.parent(chain[-1]):
+                chain.append(self.parent(chain[-1]))
+            for here, parent in zip(reversed(chain), ["", *reversed(chain)]):
+                if here in infos:
+                    continue
+                class_name = self.classes.get(here, "" if parent else here)
+                infos[here] = ModuleInfo(here, class_name, parent, [], self.calls.get(here, 1))
+                if parent:
+                    infos[parent].children.append(here)
+        return infos

@@ -1,0 +1,249 @@
+"""Recording: a block in which every op's values are kept, for pictures.
+
+    with graph.record() as recording:
+        loss = model(x, targets)
+    graph.explore(loss, "page.html")
+
+A node of the engine keeps only what its rule needs. In this block each one also gets a `recorded`
+note: its output, its constant inputs, its other arguments, and what was found out about names. If
+the block raises, `recording.failure` tells where, and the graph up to there can be drawn.
+"""
+
+from __future__ import annotations
+
+import linecache
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from ...autograd.mode import state
+from ...autograd.op import Op, Output
+from ...autograd.site import Site, is_internal
+from ...autograd.variable import Variable, edge_of, unwrap
+from ...backend import is_array
+from .formula import argument_names, name_argument, op_called
+from .names import (
+    frames_from,
+    local_names,
+    module_calls,
+    named_tensors,
+    path_of_call,
+    variable_name,
+)
+from .values import keep, number
+
+MAX_RECORDED = 1024  # arrays of up to so many elements are kept in full by `record`
+
+
+class Constant:
+    """A tensor or array that no gradient flows to, as an argument of a recorded op."""
+
+    def __init__(self, array: Any, value: Any, name: str, outside: bool):
+        self.array: Any = array  # held while recording: another one must not get its id
+        self.value, self.name = value, name  # the value as `keep` gives it
+        self.outside = outside  # known by this name outside of all modules
+
+
+class ModuleNote:
+    """A module that ran, at one path."""
+
+    def __init__(self, module: Any):
+        self.module, self.class_name, self.calls = module, type(module).__name__, 0
+
+
+class Notes:
+    """What all nodes of a recording share. It refers to no node, so that there is no cycle."""
+
+    def __init__(self) -> None:
+        self.modules: dict[str, ModuleNote] = {}  # by path
+        self.constants: dict[int, Constant] = {}  # by id of the array
+        self.leaves: dict[int, tuple[Any, str, Any]] = {}  # by id: leaf, variable's name, value
+
+
+class Call:
+    """The note on one node: its outputs, its constants by position, its arguments by name.
+
+    Values are as `keep` gives them: a copy of a small array, statistics of a large one.
+    """
+
+    def __init__(self, notes: Notes, outputs: list[Any]):
+        self.notes, self.outputs = notes, outputs
+        self.constants: dict[int, Constant] = {}
+        self.arguments: dict[str, str] = {}
+        self.variables: dict[int, str] = {}  # by output; found when it is used for the first time
+
+
+class Failure:
+    """The op whose forward raised, as far as the traceback tells: its class, its arguments."""
+
+    def __init__(self, name: str, message: str, notes: Notes):
+        self.name, self.message = name, message
+        self.op: type = op_called(name) or Op
+        self.edges: list[Any] = []
+        self.argument_names: list[str] = []  # of the function that refused them
+        self.call = Call(notes, [])
+        self.scope = ""
+        self.source: Site | None = None
+
+
+class Recording:
+    """What `record` gives: the nodes made in the block, oldest first, and the failure, if any."""
+
+    def __init__(self, max_values: int | None = MAX_RECORDED):
+        self.max_values = max_values
+        self.nodes: list[Op] = []
+        self.notes = Notes()
+        self.failure: Failure | None = None
+        self._running: list[FrameType] = []  # the Module calls that the last op was made in
+        self._buffers: dict[int, dict[int, tuple[Any, str]]] = {}  # by id of model, of array
+
+    def add(self, node: Op, args: tuple, outputs: tuple) -> None:
+        """Note an op that has run; the engine calls this. Untracked ones are left out."""
+        places = [o._node if isinstance(o, Variable) else None for o in outputs]
+        if not any(p is node or (type(p) is Output and p.parent is node) for p in places):
+            return
+        frames = list(frames_from(sys._getframe(1)))
+        self._note_modules(frames)
+        call = Call(self.notes, [self._value(output) for output in outputs])
+        self._note_arguments(call, type(node), args, frames)
+        node.recorded = call  # type: ignore[attr-defined]
+        self.nodes.append(node)
+
+    def _value(self, thing: Any) -> Any:
+        array = unwrap(thing)
+        return keep(array, self.max_values) if is_array(array) else None
+
+    def _note_modules(self, frames: list[FrameType]) -> None:
+        running = module_calls(frames)
+        for call in running:
+            if not any(call is known for known in self._running):
+                module = call.f_locals["self"]
+                note = self.notes.modules.setdefault(path_of_call(call), ModuleNote(module))
+                note.calls += 1
+        self._running = running
+
+    def _note_arguments(self, call: Call, op: type, args: tuple, frames: list[FrameType]) -> None:
+        names = argument_names(op)
+        variables = local_names(frames)
+        for i, arg in enumerate(args):
+            name = name_argument(names, i)
+            if isinstance(arg, Variable) and edge_of(arg) is not None:
+                if arg._node is not None:
+                    note_variable(arg, variables.get(id(arg), ""))
+                elif id(arg) not in self.notes.leaves:
+                    known, _ = variable_name(arg.array, frames)
+                    self.notes.leaves[id(arg)] = (arg, known, self._value(arg))
+            elif is_array(unwrap(arg)):
+                call.constants[i] = self._constant(unwrap(arg), frames)
+            elif arg is not None and not callable(arg):
+                call.arguments[name] = short_text(arg)
+
+    def _constant(self, array: Any, frames: list[FrameType]) -> Constant:
+        known = self.notes.constants.get(id(array))
+        if known is None:
+            name, outside = self._buffer_name(array), False
+            if not name:
+                name, outside = variable_name(array, frames)
+            known = Constant(array, self._value(array), name, outside)
+            self.notes.constants[id(array)] = known
+        return known
+
+    def _buffer_name(self, array: Any) -> str:
+        """The name of a buffer of the outermost module that is running."""
+        if not self._running:
+            return ""
+        model = self._running[-1].f_locals["self"]
+        if id(model) not in self._buffers:  # the arrays are held, so that an id stays theirs
+            tensors = named_tensors("", model)
+            self._buffers[id(model)] = {id(t.array): (t.array, name) for t, name, _ in tensors}
+        known = self._buffers[id(model)].get(id(array))
+        return "" if known is None else known[1]
+
+    def fail(self, error: BaseException) -> None:
+        """Note where the block raised."""
+        first_line = str(error).splitlines()[0] if str(error) else type(error).__name__
+        name = first_line.partition(":")[0]
+        name = name if name.isidentifier() else type(error).__name__
+        failure = Failure(name, first_line, self.notes)
+        frames: list[FrameType] = []  # innermost first
+        traceback = error.__traceback__
+        while traceback is not None:
+            frames.insert(0, traceback.tb_frame)
+            file, line = traceback.tb_frame.f_code.co_filename, traceback.tb_lineno
+            if not is_internal(file):
+                failure.source = Site(file, line, linecache.getline(file, line).strip())
+            traceback = traceback.tb_next
+        self._find_failing_op(failure, frames)
+        for call in module_calls(frames)[:1]:
+            failure.scope = path_of_call(call)
+        self.failure = failure
+
+    def _find_failing_op(self, failure: Failure, frames: list[FrameType]) -> None:
+        """The innermost call of an Op, or of a function of this package, and its tensors."""
+        apply = Op.apply.__func__.__code__  # type: ignore[attr-defined]
+        for frame in frames:
+            local = frame.f_locals
+            if frame.f_code is apply:
+                failure.op, args = local["cls"], local["args"]
+                failure.name = local["cls"].name_
+                break
+            if frame.f_code.co_name == failure.name and is_internal(frame.f_code.co_filename):
+                names = frame.f_code.co_varnames[: frame.f_code.co_argcount]
+                args = tuple(local.get(name) for name in names)
+                failure.argument_names = list(names)
+                break
+        else:
+            return
+        failure.edges = [edge_of(a) if isinstance(a, Variable) else None for a in args]
+        self._running = module_calls(frames)
+        self._note_arguments(failure.call, failure.op, args, frames)
+
+    def close(self) -> None:
+        """Let go of what was held only to tell tensors apart."""
+        self._running, self._buffers = [], {}
+        for constant in self.notes.constants.values():
+            constant.array = None
+        self.notes.constants = {}
+
+    def __repr__(self) -> str:
+        failed = f", failed in {self.failure.name}" if self.failure else ""
+        return f"Recording({len(self.nodes)} ops{failed})"
+
+
+def note_variable(tensor: Any, name: str) -> None:
+    """Note the user's name for what a recorded op gave; the first one found stays."""
+    node, index = tensor._node.function_and_index()
+    call = getattr(node, "recorded", None)
+    if name and call is not None:
+        call.variables.setdefault(index, name)
+
+
+def short_text(arg: Any, limit: int = 40) -> str:
+    """An argument on one short line."""
+    if isinstance(arg, (float, np.floating)):
+        return number(float(arg))
+    text = " ".join(repr(arg).split())
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+@contextmanager
+def record(max_values: int | None = MAX_RECORDED) -> Iterator[Recording]:
+    """Keep the values of all ops made in this block, in this thread.
+
+    max_values: arrays of up to so many elements are kept in full (None: all), statistics of others.
+    """
+    recording = Recording(max_values)
+    mode = state.mode
+    before, mode.recording = mode.recording, recording
+    try:
+        yield recording
+    except Exception as error:
+        recording.fail(error)
+        raise
+    finally:
+        mode.recording = before
+        recording.close()

@@ -1,0 +1,361 @@
+"""`trace`: the graph behind a tensor, as plain data.
+
+    g = graph.trace(loss)
+    for step in g.steps:
+        print(g.nodes[step.node].name, step.gradient)
+
+The nodes are the engine's own, and the steps those of its backward walk, run aside: no `.grad` is
+touched. Values are complete if the forward ran under `record`, or is given as a function.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from types import FrameType
+from typing import Any
+
+from ...autograd import trace_backward
+from ...autograd.op import Op, Output
+from ...autograd.site import site_of
+from ...autograd.variable import RETAIN, Variable, edge_of
+from ...autograd.walk import collect
+from ...backend import is_array
+from ...errors import GradientError
+from .formula import argument_names, formula_of, name_argument, rule_for
+from .graph import Graph, TracedContribution, TracedNode, TracedStep
+from .module_tree import ModuleTree
+from .names import frames_from, variable_name
+from .record import Call, Constant, Failure, Notes, Recording, record
+from .values import MAX_VALUES, Value, value_of
+
+
+def trace(
+    source: Any,
+    *,
+    model: Any = None,
+    backward: bool = True,
+    gradient: Any = None,
+    max_values: int | None = MAX_VALUES,
+) -> Graph:
+    """The graph of a loss.
+
+    source      a tensor; a function without arguments that returns one, which is run under
+                `record`; a Recording, for all that was made in it; or a Graph, returned as it is
+    model       the nn.Module that gives parameters their names, if it is not found by itself
+    backward    run the backward walk too: gradients and steps
+    gradient    that of a tensor that is not a scalar
+    max_values  arrays of up to so many elements are kept in full (None: all), statistics of others
+    """
+    if isinstance(source, Graph):
+        return source
+    caller = sys._getframe(1)
+    if callable(source) and not isinstance(source, Variable):
+        with record(max_values):
+            source = source()
+    if not isinstance(source, (Variable, Recording)):
+        raise TypeError(
+            f"trace: got {type(source).__name__}, expected a tensor, a function that returns one, "
+            "or a Recording"
+        )
+    builder = _Builder(max_values, model, caller)
+    if isinstance(source, Recording):
+        builder.add_recording(source)
+    else:
+        builder.add_tensor(source)
+        if backward:
+            builder.walk(source, gradient)
+    return builder.finish()
+
+
+class _Builder:
+    """Puts a Graph together: first the nodes, then the walk, then names and modules."""
+
+    def __init__(self, max_values: int | None, model: Any, caller: FrameType):
+        self.max_values, self.model, self.caller = max_values, model, caller
+        self.graph = Graph()
+        self.ids: dict[Any, int] = {}  # by engine node, leaf or Constant
+        self.notes: dict[int, Notes] = {}  # of all recordings that nodes come from, by id
+        self.outputs: dict[Op, list[Output]] = {}  # of ops with several, oldest first
+        self.outside: set[int] = set()  # constants that are known outside of all modules
+
+    # --------------------------------------------------------------------------------------
+    # Nodes
+    # --------------------------------------------------------------------------------------
+
+    def add_tensor(self, loss: Variable) -> None:
+        """All that a tensor depends on."""
+        edge = edge_of(loss)
+        if edge is None:
+            raise GradientError(
+                f"trace: the tensor of shape {tuple(loss._shape)} does not require grad and has no "
+                "grad_fn; set requires_grad=True on what it is computed from, outside no_grad()"
+            )
+        self._add_all(collect([edge]))
+        self.graph.loss = self.ids[edge]
+        node = self._node_of(edge)
+        node.value = value_of(loss.array, self.max_values)
+        if node.kind == "op" and not node.variable:
+            node.variable, _ = variable_name(loss.array, frames_from(self.caller))
+
+    def add_recording(self, recording: Recording) -> None:
+        """All that was made in a block, and the op that failed there."""
+        failed = recording.failure
+        roots: list[Any] = list(recording.nodes)
+        if failed is not None:
+            roots += [edge for edge in failed.edges if edge is not None]
+        self._add_all(collect(roots))
+        if failed is not None:
+            self._add_failed(failed)
+        if self.graph.nodes:
+            self.graph.loss = len(self.graph.nodes) - 1
+
+    def _add_all(self, found: Iterable[Any]) -> None:
+        ops = [node for node in found if node._order > 0]
+        saved = _saved_values(ops)
+        for op in ops:
+            if type(op) is not Output:
+                call = getattr(op, "recorded", None)
+                self._add_op(op, type(op), op._edges, call, saved)
+            else:
+                self._add_output(op, saved)
+        if not ops:  # the loss is a leaf itself
+            for leaf in found:
+                self._leaf(leaf)
+
+    def _add_op(
+        self, op: Any, cls: type, edges: list, call: Call | None, saved: dict[Any, Any]
+    ) -> TracedNode:
+        """A node for an op, after nodes for the leaves and constants that it uses."""
+        names = argument_names(cls)
+        constants: dict[int, Any] = dict(call.constants) if call else {}
+        if call is not None:
+            self.notes[id(call.notes)] = call.notes
+        else:
+            constants = saved.get((op, "constants"), {})
+        inputs: list[int | None] = []
+        for i, edge in enumerate(edges):
+            if edge is not None:
+                inputs.append(self.ids[edge] if edge in self.ids else self._leaf(edge))
+            elif i in constants:
+                inputs.append(self._constant(constants[i]))
+            else:
+                inputs.append(None)
+        several = isinstance(getattr(op, "_shape", None), list)
+        node = self._new("op", getattr(cls, "name_", ""), key=op)
+        node.op, node.inputs = cls.__name__, inputs
+        node.module, node.source = getattr(op, "scope", ""), site_of(op)
+        node.argument_names = [name_argument(names, i) for i in range(len(inputs))]
+        node.formula = formula_of(cls)
+        if call is not None:
+            node.arguments = call.arguments
+            node.variable = call.variables.get(0, "") if not several else ""
+        if hasattr(op, "_shape"):
+            node.shape = tuple((op._shape[0] if several else op._shape) or ())
+            node.dtype = str(op._dtype[0] if several else op._dtype)
+        if not several:
+            node.value = self._value(_recorded(call, 0), saved.get(op))
+        return node
+
+    def _add_output(self, output: Output, saved: dict[Any, Any]) -> None:
+        """A node for one of several outputs of an op."""
+        parent = output.parent
+        self.outputs.setdefault(parent, []).append(output)
+        node = self._new("op", f"{parent.name_}[{output.index}]", key=output)
+        node.op, node.inputs, node.argument_names = "Output", [self.ids[parent]], ["outputs"]
+        node.module, node.source = output.scope, site_of(output)
+        node.shape, node.dtype = tuple(output._shape), str(output._dtype)
+        call = getattr(parent, "recorded", None)
+        node.variable = call.variables.get(output.index, "") if call is not None else ""
+        node.value = self._value(_recorded(call, output.index), saved.get(output))
+
+    def _add_failed(self, failure: Failure) -> None:
+        """The op whose forward raised."""
+        node = self._add_op(failure, failure.op, failure.edges, failure.call, {})
+        node.name, node.failed = failure.name, True
+        node.source = failure.source
+        node.argument_names = failure.argument_names or node.argument_names
+        self.graph.error = failure.message
+
+    def _leaf(self, leaf: Any) -> int:
+        node = self._new("leaf", "", key=leaf)
+        node.shape, node.dtype = tuple(leaf.array.shape), str(leaf.array.dtype)
+        for notes in self.notes.values():
+            if id(leaf) in notes.leaves:
+                _, node.name, value = notes.leaves[id(leaf)]
+                node.value = self._value(value)
+        if node.value is None:
+            node.value = value_of(leaf.array, self.max_values)
+        if type(leaf).__name__ == "Parameter":
+            node.kind = "parameter"
+        elif not node.name:
+            node.name, _ = variable_name(leaf.array, frames_from(self.caller))
+        return node.id
+
+    def _constant(self, constant: Any) -> int:
+        """A node for a recorded Constant, or for an array that an op saved."""
+        key = constant if isinstance(constant, Constant) else id(constant)
+        if key in self.ids:
+            return self.ids[key]
+        node = self._new("constant", "", key=key)
+        if isinstance(constant, Constant):
+            node.name, node.value = constant.name, self._value(constant.value)
+            if constant.outside:
+                self.outside.add(node.id)
+        else:
+            node.name, outside = variable_name(constant, frames_from(self.caller))
+            node.value = value_of(constant, self.max_values)
+            if outside:
+                self.outside.add(node.id)
+        assert node.value is not None
+        node.shape, node.dtype = node.value.shape, node.value.dtype
+        return node.id
+
+    def _new(self, kind: str, name: str, key: Any) -> TracedNode:
+        node = TracedNode(len(self.graph.nodes), kind, name)
+        self.graph.nodes.append(node)
+        self.ids[key] = node.id
+        return node
+
+    def _node_of(self, key: Any) -> TracedNode:
+        return self.graph.nodes[self.ids[key]]
+
+    def _value(self, *known: Any) -> Value | None:
+        """The value of the first that is known."""
+        found = next((value for value in known if value is not None), None)
+        return None if found is None else value_of(found, self.max_values)
+
+    # --------------------------------------------------------------------------------------
+    # The backward walk
+    # --------------------------------------------------------------------------------------
+
+    def walk(self, loss: Any, gradient: Any) -> None:
+        """The steps of loss.backward(), and the gradients that they leave."""
+        freed = [k for k in self.ids if isinstance(k, Op) and k._saved is None]
+        if freed:
+            raise GradientError(
+                f"trace: backward() has freed the values that {freed[0].name_} needs; trace before "
+                "it, give it retain_graph=True, or trace with backward=False"
+            )
+        self.graph.steps = []
+        gathered: dict[Any, Value] = {}
+        with _NothingRetained(self.ids):
+            for step in trace_backward(loss, gradient, accumulate=False):
+                self._add_step(step, gathered)
+
+    def _add_step(self, step: Any, gathered: dict[Any, Value]) -> None:
+        """One step of the engine. `gathered` has the sums so far, so that each is made once."""
+        assert self.graph.steps is not None
+        node = self._node_of(step.node)
+        made = TracedStep(node.id)
+        if isinstance(step.gradient, list):
+            made.slots = self._slots(step, gathered)
+        else:
+            known = None if getattr(step.node, "_hooks", None) else gathered.get(step.node)
+            made.gradient = node.grad = known or value_of(step.gradient.array, self.max_values)
+        position = -1
+        for c in step.contributions:
+            if c.target is step.node:
+                break  # a leaf, which passes nothing on
+            edges = step.node._edges
+            position = next(i for i in range(position + 1, len(edges)) if edges[i] is c.target)
+            value = value_of(c.value.array, self.max_values)
+            before = gathered.get(c.target)
+            after = value if before is None else value_of(c.after.array, self.max_values)
+            gathered[c.target] = after
+            rule = rule_for(node.formula, node.argument_names[position]) if node.formula else ""
+            passed = TracedContribution(position, self.ids[c.target], rule, value, before, after)
+            made.contributions.append(passed)
+        self.graph.steps.append(made)
+
+    def _slots(self, step: Any, gathered: dict[Any, Value]) -> list[Value | None]:
+        """A step for each of several outputs, which hands its gradient to its op's slot."""
+        assert self.graph.steps is not None
+        slots: list[Value | None] = [None] * len(step.gradient)
+        parent = self.ids[step.node]
+        for output in reversed(self.outputs[step.node]):  # as the walk does: newest first
+            if output not in gathered:
+                continue
+            g = value_of(step.gradient[output.index].array, self.max_values)
+            node = self._node_of(output)
+            node.grad = slots[output.index] = g
+            passed = TracedContribution(0, parent, f"slot {output.index} = g", g, None, g)
+            self.graph.steps.append(TracedStep(node.id, g, [passed]))
+        return slots
+
+    # --------------------------------------------------------------------------------------
+    # Names and modules
+    # --------------------------------------------------------------------------------------
+
+    def finish(self) -> Graph:
+        """Names for parameters, places for leaves and constants, the tree of modules."""
+        graph = self.graph
+        tree = ModuleTree(graph, self.notes.values(), self.model, self.caller)
+        leaves = {i: key for key, i in self.ids.items() if isinstance(key, Variable)}
+        consumers = graph.consumers()
+        unnamed = 0
+        for node in graph.nodes:
+            if node.kind == "op":
+                continue
+            leaf = leaves.get(node.id)
+            name, owner = tree.parameter(leaf) if leaf is not None else ("", "")
+            if name:
+                node.kind, node.name = "parameter", name
+            users = [graph.nodes[i].module for i in consumers[node.id]]
+            if owner:
+                node.module = owner
+            elif node.kind != "leaf" and node.id not in self.outside:
+                node.module = tree.common(users)
+            if not node.name and node.kind == "parameter":
+                node.name = f"weight {node.shape}"
+            elif not node.name and node.kind == "leaf":
+                unnamed += 1
+                node.name = f"x{unnamed}"
+            elif not node.name and consumers[node.id]:  # a constant: what it is to its user
+                user = graph.nodes[consumers[node.id][0]]
+                node.name = user.argument_names[user.inputs.index(node.id)]
+        graph.modules = tree.infos()
+        return graph
+
+
+class _NothingRetained:
+    """A block in which the walk does not fill the `.grad` of tensors that retain it."""
+
+    def __init__(self, nodes: Iterable[Any]):
+        self.hooks: list[tuple[Any, Callable]] = [
+            (node, node._hooks[RETAIN])
+            for node in nodes
+            if isinstance(node, Op) and node._hooks and RETAIN in node._hooks
+        ]
+
+    def __enter__(self) -> None:
+        for node, _ in self.hooks:
+            del node._hooks[RETAIN]
+
+    def __exit__(self, *exc_info: object) -> None:
+        for node, hook in self.hooks:
+            node._hooks[RETAIN] = hook
+
+
+def _recorded(call: Call | None, i: int) -> Any:
+    """What was kept of output i."""
+    return call.outputs[i] if call is not None and i < len(call.outputs) else None
+
+
+def _saved_values(ops: list[Any]) -> dict[Any, Any]:
+    """{node: output} as far as ops saved it, and {(op, "constants"): {position: array}}."""
+    values: dict[Any, Any] = {}
+    for op in ops:
+        constants: dict[int, Any] = {}
+        for (value, writes, version), (place, name, _) in zip(op._saved or (), op._plan):
+            if not is_array(value) or writes[0] != version:
+                continue
+            edge = op._edges[place] if place >= 0 else None
+            if name == "out":
+                values[op] = value
+            elif edge is not None:
+                values[edge] = value
+            elif place >= 0:
+                constants[place] = value
+        values[op, "constants"] = constants
+    return values
