@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tinytensor.text import escape
+from tinytensor import svg
 
 # Okabe and Ito's colours, which are told apart with any kind of colour vision
 COLOURS = ("#d55e00", "#0072b2", "#56b4e9", "#e69f00", "#009e73", "#999999", "#cc79a7")
@@ -24,18 +24,17 @@ def bar_chart(rows: dict[str, dict[str, float]], names: list[str], caption: str)
     colours = dict(zip(names, COLOURS))
     height = MARGIN + 20 + sum(GROUP + BAR * len(row) for row in rows.values()) + MARGIN
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
-        f'viewBox="0 0 {WIDTH} {height}" role="img">',
-        f"<title>{escape(caption)}</title><style>{STYLE}</style>",
-        f'<rect class="page" width="{WIDTH}" height="{height}"/>',
-        f'<text class="value" x="{MARGIN}" y="{MARGIN + 4}">{escape(caption)}</text>',
+        svg.title(caption) + svg.element("style", STYLE),
+        svg.element("rect", class_="page", width=WIDTH, height=height),
+        svg.text(caption, class_="value", x=MARGIN, y=MARGIN + 4),
     ]
     top = MARGIN + 20
     for title, row in rows.items():
-        parts.append(f'<text class="title" x="{MARGIN}" y="{top + 22}">{escape(title)}</text>')
+        parts.append(svg.text(title, class_="title", x=MARGIN, y=top + 22))
         parts += _bars(row, colours, top + 32)
         top += GROUP + BAR * len(row)
-    return "\n".join([*parts, "</svg>", ""])
+    viewed = f"0 0 {WIDTH} {height}"
+    return svg.document(parts, width=WIDTH, height=height, viewBox=viewed, role="img")
 
 
 def _bars(row: dict[str, float], colours: dict[str, str], top: int) -> list[str]:
@@ -43,11 +42,13 @@ def _bars(row: dict[str, float], colours: dict[str, str], top: int) -> list[str]
     first = next(iter(row.values()))
     for i, (name, value) in enumerate(row.items()):
         y, length = top + BAR * i, max(1.0, BARS * value / longest)
+        measured = f"{value:.4g} ms · {value / first:.2f}×"
         parts += [
-            f'<text x="{MARGIN + 8}" y="{y + 13}">{escape(name)}</text>',
-            f'<rect x="{MARGIN + NAMES}" y="{y + 2}" width="{length:.1f}" height="{BAR - 5}" '
-            f'rx="2" fill="{colours[name]}"/>',
-            f'<text class="value" x="{MARGIN + NAMES + length + 8:.1f}" y="{y + 13}">'
-            f"{value:.4g} ms · {value / first:.2f}×</text>",
-        ]
+            svg.text(name, x=MARGIN + 8, y=y + 13),
+            svg.element(
+                "rect", x=MARGIN + NAMES, y=y + 2, width=f"{length:.1f}", height=BAR - 5,
+                rx=2, fill=colours[name],
+            ),
+            svg.text(measured, class_="value", x=f"{MARGIN + NAMES + length + 8:.1f}", y=y + 13),
+        ]  # fmt: skip
     return parts

@@ -18,11 +18,12 @@ from typing import Any
 import numpy as np
 
 import tinytensor as tt
+from tinytensor import svg
 from tinytensor.graph.drawing.attention_picture import attention_svg
 from tinytensor.graph.drawing.palette import CURVES
 from tinytensor.graph.files import write_text
-from tinytensor.text import escape, one_line
-from tinytensor.train.curve import Axis
+from tinytensor.svg import Axis
+from tinytensor.text import one_line
 
 Path = str | os.PathLike[str]
 
@@ -36,7 +37,6 @@ SHAPES = (  # of points, about 8 pixels wide around (0, 0)
     "M0 4.5L-4.5 -3.5H4.5z",
     "M-4 -1.3h2.7v-2.7h2.6v2.7h2.7v2.6h-2.7v2.7h-2.6v-2.7h-2.7z",
 )
-FONTS = "DejaVu Sans, Helvetica, Arial, sans-serif"
 LONGEST = 40  # characters of a name
 LETTER = 7.0  # about the width of a letter, in pixels
 TOP, BOTTOM, LEFT = 44, 52, 72  # margins around a plot, in pixels
@@ -66,16 +66,16 @@ def lines(
     parts = _frame(x_axis, y_axis, x_label, y_label)
     for number, (name, curve) in enumerate(zip(names, points.values())):
         ink, dash = COLOURS[number % len(COLOURS)], DASHES[number // len(COLOURS) % len(DASHES)]
-        style = f'stroke="{ink}" stroke-width="2" stroke-dasharray="{dash}"'
+        style: dict[str, Any] = {"stroke": ink, "stroke_width": 2, "stroke_dasharray": dash}
         places = [f"{x_axis(x):.1f},{y_axis(y):.1f}" for x, y in curve]
-        parts.append(f'<polyline points="{" ".join(places)}" fill="none" {style}/>')
+        parts.append(svg.element("polyline", points=" ".join(places), fill="none", **style))
         if len(curve) <= 20:
             dots = (place.split(",") for place in places)
-            parts += [f'<circle cx="{x}" cy="{y}" r="3" fill="{ink}"/>' for x, y in dots]
+            parts += [svg.element("circle", cx=x, cy=y, r=3, fill=ink) for x, y in dots]
         if legend:
             y = TOP + 12 + 20 * number
-            parts.append(f'<path d="M626 {y - 4}h24" {style}/>')
-            parts.append(f'<text x="656" y="{y}">{escape(name)}</text>')
+            parts.append(svg.element("path", d=f"M626 {y - 4}h24", **style))
+            parts.append(svg.text(name, x=656, y=y))
     _write(path, width, height, title, parts)
 
 
@@ -88,11 +88,12 @@ def bars(path: Path, values: Mapping[str, float], title: str, y_label: str) -> N
     parts = _grid_down(axis, height - BOTTOM, y_label)
     for number, (name, value) in enumerate(zip(names, values.values())):
         y, (begin, end) = TOP + 34 * number + 6, sorted((axis(0.0), axis(float(value))))
+        ink = COLOURS[number % len(COLOURS)]
+        length = f"{max(end - begin, 1):.1f}"
         parts += [
-            f'<text x="{left - 10:.1f}" y="{y + 15}" text-anchor="end">{escape(name)}</text>',
-            f'<rect x="{begin:.1f}" y="{y}" width="{max(end - begin, 1):.1f}" height="22" '
-            f'fill="{COLOURS[number % len(COLOURS)]}"/>',
-            f'<text x="{end + 6:.1f}" y="{y + 15}">{float(value):.4g}</text>',
+            svg.text(name, x=f"{left - 10:.1f}", y=y + 15, text_anchor="end"),
+            svg.element("rect", x=f"{begin:.1f}", y=y, width=length, height=22, fill=ink),
+            svg.text(f"{float(value):.4g}", x=f"{end + 6:.1f}", y=y + 15),
         ]
     _write(path, width, height, title, parts)
 
@@ -124,21 +125,17 @@ def scatter(
     for begin, end in edges:
         (x, y), (to_x, to_y) = places[begin], places[end]
         line = f"M{x_axis(x):.1f} {y_axis(y):.1f}L{x_axis(to_x):.1f} {y_axis(to_y):.1f}"
-        parts.append(f'<path d="{line}" stroke="#94a3b8" stroke-opacity="0.5"/>')
+        parts.append(svg.element("path", d=line, stroke="#94a3b8", stroke_opacity=0.5))
     for name, (x, y) in zip(names, places):
-        number = known.index(name)
-        parts.append(
-            f'<path transform="translate({x_axis(x):.1f} {y_axis(y):.1f})" '
-            f'd="{SHAPES[number % len(SHAPES)]}" fill="{COLOURS[number % len(COLOURS)]}" '
-            'stroke="#ffffff" stroke-width="0.7"/>'
-        )
+        number, place = known.index(name), f"{x_axis(x):.1f} {y_axis(y):.1f}"
+        edge: dict[str, Any] = {"stroke": "#ffffff", "stroke_width": 0.7}
+        parts.append(_point(number, place, **edge))
     shown = _shown(known)
     legend = _legend_width(shown) if len(known) <= 16 else 0.0
     for number, name in enumerate(shown if legend else []):
         y = TOP + 12 + 20 * number
-        ink, shape = COLOURS[number % len(COLOURS)], SHAPES[number % len(SHAPES)]
-        parts.append(f'<path transform="translate({size} {y - 4})" d="{shape}" fill="{ink}"/>')
-        parts.append(f'<text x="{size + 14}" y="{y}">{escape(name)}</text>')
+        parts.append(_point(number, f"{size} {y - 4}"))
+        parts.append(svg.text(name, x=size + 14, y=y))
     _write(path, size + 10 + legend, size, title, parts)
 
 
@@ -148,7 +145,7 @@ def heat_map(
     """A matrix (rows, columns) as coloured cells; if it goes below zero, zero is white."""
     picture = attention_svg(matrix, (list(row_names), list(column_names)))
     width, height = map(float, re.findall(r"[\d.]+", picture.split('viewBox="0 0 ')[1])[:2])
-    parts = ['<g transform="translate(14 30)">', picture, "</g>"]
+    parts = [svg.opening("g", transform="translate(14 30)"), picture, "</g>"]
     _write(path, width + 14, height + 30, title, parts)
 
 
@@ -173,24 +170,23 @@ def images(
     step_y = size + gap + (18 if titles else 0)
     top = TOP if title else gap
     begin = gap + (gap + LETTER * max(map(len, row_names)) if row_names else 0)
-    parts = [
-        f'<text x="{begin - gap:.1f}" y="{top + step_y * row + size // 2}" text-anchor="end">'
-        f"{escape(name)}</text>"
-        for row, name in enumerate(row_names)
-    ]
+    parts = []
+    for row, name in enumerate(row_names):
+        place = {"x": f"{begin - gap:.1f}", "y": top + step_y * row + size // 2}
+        parts.append(svg.text(name, **place, text_anchor="end"))
     for number, picture in enumerate(pictures):
         x, y = begin + step_x * (number % columns), top + step_y * (number // columns)
         left = x + (step_x - gap - size) / 2
         data = base64.b64encode(_png(picture)).decode()
         parts.append(
-            f'<image x="{left:.1f}" y="{y}" width="{size}" height="{size}" '
-            f'style="image-rendering: pixelated" href="data:image/png;base64,{data}"/>'
-        )
-        if titles:
-            parts.append(
-                f'<text x="{left + size / 2:.1f}" y="{y + size + 15}" text-anchor="middle">'
-                f"{escape(titles[number])}</text>"
+            svg.element(
+                "image", x=f"{left:.1f}", y=y, width=size, height=size,
+                style="image-rendering: pixelated", href=f"data:image/png;base64,{data}",
             )
+        )  # fmt: skip
+        if titles:
+            middle = f"{left + size / 2:.1f}"
+            parts.append(svg.text(titles[number], x=middle, y=y + size + 15, text_anchor="middle"))
     rows = math.ceil(len(pictures) / columns)
     width = begin + step_x * min(columns, len(pictures))
     _write(path, width, top + step_y * rows, title, parts)
@@ -223,28 +219,27 @@ def _legend_width(names: Any) -> float:
 def _frame(x_axis: Axis, y_axis: Axis, x_label: str, y_label: str) -> list[str]:
     """Grid lines, numbers and names of two axes."""
     bottom, right = y_axis.begin, x_axis.end
-    parts = _grid_down(x_axis, bottom, x_label)
-    for value in y_axis.ticks():
-        y = y_axis(value)
-        parts.append(f'<path d="M{LEFT} {y:.1f}H{right}" stroke="#e2e8f0"/>')
-        parts.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{value:.4g}</text>')
-    middle = (TOP + bottom) / 2
-    turned = f'transform="translate(18 {middle}) rotate(-90)" text-anchor="middle"'
-    parts.append(f"<text {turned}>{escape(one_line(y_label, LONGEST))}</text>")
-    parts.append(f'<path d="M{LEFT} {TOP}V{bottom}H{right}" stroke="#64748b" fill="none"/>')
-    return parts
+    turned = f"translate(18 {(TOP + bottom) / 2}) rotate(-90)"
+    return [
+        *_grid_down(x_axis, bottom, x_label),
+        *svg.horizontal_grid(y_axis, LEFT, right),
+        svg.text(one_line(y_label, LONGEST), transform=turned, text_anchor="middle"),
+        svg.element("path", d=f"M{LEFT} {TOP}V{bottom}H{right}", stroke=svg.FRAME, fill="none"),
+    ]
 
 
 def _grid_down(axis: Axis, bottom: float, label: str) -> list[str]:
     """A line from the top for each tick of a horizontal axis, and its name."""
-    parts = []
-    for value in axis.ticks():
-        x = axis(value)
-        parts.append(f'<path d="M{x:.1f} {TOP}V{bottom}" stroke="#e2e8f0"/>')
-        parts.append(f'<text x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{value:.6g}</text>')
-    middle = (axis.begin + axis.end) / 2
-    place = f'x="{middle:.1f}" y="{bottom + 40}" text-anchor="middle"'
-    return [*parts, f"<text {place}>{escape(one_line(label, LONGEST))}</text>"]
+    middle = f"{(axis.begin + axis.end) / 2:.1f}"
+    name = svg.text(one_line(label, LONGEST), x=middle, y=bottom + 40, text_anchor="middle")
+    return [*svg.vertical_grid(axis, axis.ticks(), TOP, bottom), name]
+
+
+def _point(number: int, place: str, **attributes: Any) -> str:
+    """The shape of a class, in its colour."""
+    shape, ink = SHAPES[number % len(SHAPES)], COLOURS[number % len(COLOURS)]
+    where = f"translate({place})"
+    return svg.element("path", transform=where, d=shape, fill=ink, **attributes)
 
 
 def _regions(predict: Callable[[tt.Tensor], Any], x_axis: Axis, y_axis: Axis) -> list[str]:
@@ -264,8 +259,9 @@ def _regions(predict: Callable[[tt.Tensor], Any], x_axis: Axis, y_axis: Axis) ->
             x, y, length = x_axis.begin + start * wide, y_axis.begin + i * high, stop - start
             run = f"M{x:.1f} {y:.2f}h{length * wide:.1f}v{high:.2f}h{-length * wide:.1f}z"
             runs.setdefault(int(row[start]), []).append(run)
+    inks = {number: COLOURS[number % len(COLOURS)] for number in runs}
     return [
-        f'<path fill="{COLOURS[number % len(COLOURS)]}" opacity="0.16" d="{"".join(paths)}"/>'
+        svg.element("path", fill=inks[number], opacity=0.16, d="".join(paths))
         for number, paths in runs.items()
     ]
 
@@ -293,14 +289,16 @@ def _png(picture: np.ndarray) -> bytes:
 def _write(path: Path, width: float, height: float, title: str, parts: list[str]) -> None:
     title = one_line(title)
     width = max(width, 24 + 1.3 * LETTER * len(title))  # a long title has its room
-    size = f'viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}"'
+    wide, high = f"{width:.0f}", f"{height:.0f}"
     head = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="{FONTS}" font-size="12" '
-        'fill="#334155">',
-        f'<rect width="{width:.0f}" height="{height:.0f}" fill="#ffffff"/>',
-        f'<text x="14" y="25" font-size="15" font-weight="bold">{escape(title)}</text>',
+        svg.background(wide, high),
+        svg.text(title, x=14, y=25, font_size=15, font_weight="bold"),
     ]
-    write_text(path, "\n".join([*head, *parts, "</svg>"]) + "\n")
+    picture = svg.document(
+        head + parts, viewBox=f"0 0 {wide} {high}", width=wide, height=high,
+        font_family=svg.FONTS, font_size=12, fill=svg.INK,
+    )  # fmt: skip
+    write_text(path, picture)
 
 
 __all__ = ["bars", "heat_map", "images", "lines", "scatter"]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .text import escape, one_line
+from . import svg
+from .text import one_line
 
 Stack = tuple[str, ...]
 
@@ -37,13 +38,11 @@ def flame_graph(stacks: dict[Stack, float], total: float) -> str:
     root = _tree(stacks, total)
     rows = 1 + max((len(stack) for stack in stacks), default=0)
     height = HEAD + ROW * rows + MARGIN
+    legend = "forward blue, backward orange, optimiser green, outside of ops grey"
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
-        f'viewBox="0 0 {WIDTH} {height}" role="img">',
-        f"<title>time by module and op</title><style>{STYLE}</style>",
-        f'<rect class="page" width="{WIDTH}" height="{height}"/>',
-        f'<text class="head" x="{MARGIN}" y="28">{1e3 * total:,.1f} ms: forward blue, backward '
-        "orange, optimiser green, outside of ops grey</text>",
+        svg.title("time by module and op") + svg.element("style", STYLE),
+        svg.element("rect", class_="page", width=WIDTH, height=height),
+        svg.text(f"{1e3 * total:,.1f} ms: {legend}", class_="head", x=MARGIN, y=28),
     ]
     scale = (WIDTH - 2 * MARGIN) / total if total else 0.0
     # An explicit stack: (name, box, left edge, row, colour)
@@ -57,7 +56,8 @@ def flame_graph(stacks: dict[Stack, float], total: float) -> str:
             shade = COLOURS.get(inner_name, COLOURS[""]) if row == 0 else colour
             left_to_draw.append((inner_name, inner, left, row + 1, shade))
             left += inner.seconds * scale
-    return "\n".join([*parts, "</svg>", ""])
+    viewed = f"0 0 {WIDTH} {height}"
+    return svg.document(parts, width=WIDTH, height=height, viewBox=viewed, role="img")
 
 
 def _tree(stacks: dict[Stack, float], total: float) -> Box:
@@ -80,9 +80,7 @@ def _drawn(
     room = int((width - 6) / LETTER)
     shown = name if len(name) <= room else name[: room - 1] + "…" if room > 2 else ""
     about = f"{name}: {1e3 * seconds:,.2f} ms, {100 * seconds / total:.1f} %"
-    text = f'<text x="{left + 4:.1f}" y="{top + 15}">{escape(shown)}</text>' if shown else ""
-    return (
-        f"<g><title>{escape(about)}</title>"
-        f'<rect x="{left:.1f}" y="{top}" width="{width:.1f}" height="{ROW - 1}" fill="{colour}"/>'
-        f"{text}</g>"
-    )
+    text = svg.text(shown, x=f"{left + 4:.1f}", y=top + 15) if shown else ""
+    place: dict[str, object] = {"x": f"{left:.1f}", "y": top, "width": f"{width:.1f}"}
+    box = svg.element("rect", **place, height=ROW - 1, fill=colour)
+    return svg.element("g", svg.title(about) + box + text)

@@ -6,12 +6,13 @@ batches.py       batches from anything, of any structure
 figures.py       loss and metrics: as numbers, averaged, in eval mode
 random_state.py  where the random numbers come from, kept and restored
 log.py           the JSON lines
-curve.py         the loss curve, as SVG or PNG
+curve.py         the loss curve, as SVG
 progress.py      what is seen meanwhile, and Ctrl-C
 watch.py         how each layer fares: gradients, updates, dead ReLUs
 """
 
-from .curve import loss_curve, svg_to_png
+from ..svg import svg_to_png
+from .curve import loss_curve
 from .trainer import Trainer
 from .watch import Watch
 

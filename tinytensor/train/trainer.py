@@ -24,10 +24,11 @@ import tinytensor as tt
 from ..generator import Generator, use_generator
 from ..optim.lr_scheduler import ReduceLROnPlateau
 from ..serialize import write_whole
+from ..svg import svg_to_png
 from ..utils.data import DataLoader
 from .batches import as_loader, on_device, samples_in
 from .checkpoint import BEST, LOG, Resumable, naming
-from .curve import loss_curve, svg_to_png
+from .curve import loss_curve
 from .figures import Averages, eval_mode, loss_and_figures
 from .log import Log
 from .progress import Progress, Stop

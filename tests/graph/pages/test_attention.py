@@ -206,7 +206,9 @@ def test_hostile_tokens_and_notebooks() -> None:
 
 
 def test_too_much_for_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = importlib.import_module("tinytensor.graph.pages.attention")  # not the function of that name
+    module = importlib.import_module(
+        "tinytensor.graph.pages.attention"
+    )  # not the function of that name
     monkeypatch.setattr(module, "MOST_VALUES", 10)
     with pytest.raises(ValueError, match="the maps have 260 numbers, expected at most 10"):
         attention(small_gpt(), gpt_inputs(), None)

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ... import svg
 from ...errors import ShapeError
 from ...tensor import Tensor
-from ...text import clean, cut, escape, one_line
+from ...text import clean, cut, one_line
 from ..files import write_text
 from .palette import DIVERGING, SEQUENTIAL, colour, ink_on
 
@@ -21,8 +22,15 @@ LETTER = 0.62 * FONT  # about the width of a letter
 LEVELS = 64  # colours of a ramp; the cells of one colour are one path
 LONGEST = 40  # characters of a token
 MOST_NUMBERS = 10  # up to so many columns, each cell has its number
-FONTS = "DejaVu Sans, Helvetica, Arial, sans-serif"
 SHADES = " ░▒▓█"
+LINE = "#9aa3b0"
+HATCHING = svg.element(  # of cells that are NaN
+    "defs",
+    svg.element(
+        "pattern", svg.element("path", d="M0 5L5 0", stroke=LINE),
+        id="none", width=5, height=5, patternUnits="userSpaceOnUse",
+    ),
+)  # fmt: skip
 
 
 def attention_svg(
@@ -47,22 +55,20 @@ def attention_svg(
     top = GAP / 2 + (FONT * 1.8 if title or len(heads) > 1 else 0) + above
     step = left + CELL * len(columns) + GAP
     width, height = step * len(heads), top + CELL * len(rows) + GAP
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
-        f'width="{width:.0f}" height="{height:.0f}" font-family="{FONTS}" font-size="{FONT}">',
-        f"<title>{escape(title or 'Attention')}</title>",
-        '<defs><pattern id="none" width="5" height="5" patternUnits="userSpaceOnUse">'
-        '<path d="M0 5L5 0" stroke="#9aa3b0"/></pattern></defs>',
-        f'<rect width="{width:.0f}" height="{height:.0f}" fill="#ffffff"/>',
-    ]
+    size = f"{width:.0f}", f"{height:.0f}"
+    parts = [svg.title(title or "Attention"), HATCHING, svg.background(*size)]
     for number, head in enumerate(heads):
         name = " ".join(
             part for part in (title, f"head {number}" if len(heads) > 1 else "") if part
         )
-        parts.append(f'<g transform="translate({number * step + left:.1f} {top:.1f})">')
+        place = f"translate({number * step + left:.1f} {top:.1f})"
+        parts.append(svg.opening("g", transform=place))
         parts += _head(head, rows, columns, name, above, upright)
         parts.append("</g>")
-    text = "\n".join([*parts, "</svg>"]) + "\n"
+    text = svg.document(
+        parts, viewBox=f"0 0 {size[0]} {size[1]}", width=size[0], height=size[1],
+        font_family=svg.FONTS, font_size=FONT,
+    )  # fmt: skip
     if path is not None:
         write_text(path, text)
     return text
@@ -77,22 +83,21 @@ def _head(
     for (i, j), share in np.ndenumerate(shares):
         fill = "url(#none)" if np.isnan(share) else colour(ramp, round(share * LEVELS) / LEVELS)
         cells.setdefault(fill, []).append(f"M{j * CELL} {i * CELL}h{CELL}v{CELL}h-{CELL}z")
-    parts = [f'<path fill="{fill}" d="{"".join(paths)}"/>' for fill, paths in cells.items()]
+    parts = [svg.element("path", fill=fill, d="".join(paths)) for fill, paths in cells.items()]
     wide, high = CELL * len(columns), CELL * len(rows)
-    parts.append(f'<rect width="{wide}" height="{high}" fill="none" stroke="#9aa3b0"/>')
+    parts.append(svg.element("rect", width=wide, height=high, fill="none", stroke=LINE))
     if name:
-        parts.append(f'<text y="{-above - 4:.1f}" font-weight="bold">{escape(name)}</text>')
+        parts.append(svg.text(name, y=f"{-above - 4:.1f}", font_weight="bold"))
     for i, token in enumerate(rows):
         y = (i + 0.5) * CELL + FONT * 0.35
-        parts.append(f'<text x="-5" y="{y:.1f}" text-anchor="end">{escape(token)}</text>')
+        parts.append(svg.text(token, x=-5, y=f"{y:.1f}", text_anchor="end"))
     for j, token in enumerate(columns):
         x = (j + 0.5) * CELL
-        place = (
-            f'x="{x:.1f}" y="-5" text-anchor="middle"'
-            if upright
-            else f'transform="translate({x + FONT * 0.35:.1f} -5) rotate(-90)"'
-        )
-        parts.append(f"<text {place}>{escape(token)}</text>")
+        if upright:
+            parts.append(svg.text(token, x=f"{x:.1f}", y=-5, text_anchor="middle"))
+        else:
+            turned = f"translate({x + FONT * 0.35:.1f} -5) rotate(-90)"
+            parts.append(svg.text(token, transform=turned))
     if len(columns) <= MOST_NUMBERS:
         parts += _numbers(head, ramp, shares)
     return parts
@@ -109,11 +114,8 @@ def _numbers(head: np.ndarray, ramp: Any, shares: np.ndarray) -> list[str]:
         text = f"{value:.{digits}f}" if size < 9.95 else f"{value:.0e}".replace("e+0", "e")
         text = text.replace("0.", ".", 1).replace("-", "−") if value else "0"
         ink = ink_on(colour(ramp, float(shares[i, j])))
-        x, y = (j + 0.5) * CELL, (i + 0.5) * CELL + 3
-        parts.append(
-            f'<text x="{x:.1f}" y="{y:.1f}" font-size="8" text-anchor="middle" fill="{ink}">'
-            f"{text}</text>"
-        )
+        x, y = f"{(j + 0.5) * CELL:.1f}", f"{(i + 0.5) * CELL + 3:.1f}"
+        parts.append(svg.text(text, x=x, y=y, font_size=8, text_anchor="middle", fill=ink))
     return parts
 
 

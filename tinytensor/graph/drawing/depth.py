@@ -6,7 +6,8 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from ...train.curve import Axis
+from ... import svg
+from ...svg import Axis
 from ...train.watch import Watch
 from ..files import write_text
 from .palette import CURVES
@@ -83,39 +84,35 @@ def _picture(plain: list[float], residual: list[float]) -> str:
     above_zero = [norm for norm in plain + residual if norm > 0]
     first, right = LABEL, 2 * WIDTH + GAP + LABEL
     bottom = TOP + ROW * depth
+    width, height = right + 60, bottom + BOTTOM
+    heading = f"Norm of the gradient by layer, {depth} layers deep"
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {right + 60} {bottom + BOTTOM}" '
-        f'width="{right + 60}" height="{bottom + BOTTOM}" fill="#334155" font-size="12" '
-        'font-family="DejaVu Sans, Helvetica, Arial, sans-serif">',
-        f'<rect width="{right + 60}" height="{bottom + BOTTOM}" fill="#ffffff"/>',
-        f'<text x="{first}" y="22" font-size="15" font-weight="bold">Norm of the gradient by '
-        f"layer, {depth} layers deep</text>",
+        svg.background(width, height),
+        svg.text(heading, x=first, y=22, font_size=15, font_weight="bold"),
     ]
     columns = [("plain: h ← tanh(W·h + b)", plain), ("residual: h ← h + tanh(W·h + b)", residual)]
     for number, (name, norms) in enumerate(columns):
         left = first + number * (WIDTH + GAP)
         axis = Axis([min(above_zero) / 2, max(above_zero)], left, left + WIDTH, logarithmic=True)
-        parts.append(f'<text x="{left}" y="48" font-weight="bold">{name}</text>')
-        parts += _ticks(axis, bottom)
+        parts.append(svg.text(name, x=left, y=48, font_weight="bold"))
+        parts += svg.vertical_grid(axis, _ticks(axis), TOP, bottom)
         parts += _bars(axis, norms, left, CURVES["light"][number])
     for layer in range(depth):
         y = TOP + (layer + 0.72) * ROW
         text = f"{layer + 1}" + (
             " input" if layer == 0 else " output" if layer == depth - 1 else ""
         )
-        parts.append(f'<text x="{first - 8}" y="{y:.1f}" text-anchor="end">{text}</text>')
-    return "\n".join([*parts, "</svg>"]) + "\n"
+        parts.append(svg.text(text, x=first - 8, y=f"{y:.1f}", text_anchor="end"))
+    return svg.document(
+        parts, viewBox=f"0 0 {width} {height}", width=width, height=height,
+        fill=svg.INK, font_size=12, font_family=svg.FONTS,
+    )  # fmt: skip
 
 
-def _ticks(axis: Axis, bottom: float) -> list[str]:
-    parts = []
+def _ticks(axis: Axis) -> list[float]:
+    """Powers of ten, at most about six."""
     powers = [value for value in axis.ticks() if f"{value:e}".startswith("1.0")]
-    every = -(-len(powers) // 6)  # at most about six, rounded up
-    for value in powers[::every]:
-        x = axis(value)
-        parts.append(f'<path d="M{x:.1f} {TOP}V{bottom}" stroke="#e2e8f0"/>')
-        parts.append(f'<text x="{x:.1f}" y="{bottom + 18}" text-anchor="middle">{value:g}</text>')
-    return parts
+    return powers[:: -(-len(powers) // 6)]
 
 
 def _bars(axis: Axis, norms: list[float], left: float, colour: str) -> list[str]:
@@ -124,15 +121,12 @@ def _bars(axis: Axis, norms: list[float], left: float, colour: str) -> list[str]
     for layer, norm in enumerate(norms):
         y = TOP + layer * ROW
         end = axis(norm) if norm > 0 else left
-        parts.append(
-            f'<rect x="{left}" y="{y + 2}" width="{end - left:.1f}" height="{ROW - 4}" '
-            f'fill="{colour}"/>'
-        )
-        inside = end - left > WIDTH / 2
-        place = f'x="{end - 5:.1f}" text-anchor="end" fill="#ffffff"' if inside else (
-            f'x="{end + 5:.1f}"'
-        )  # fmt: skip
-        parts.append(f'<text {place} y="{y + 0.72 * ROW:.1f}" font-size="11">{norm:.2g}</text>')
+        width = f"{end - left:.1f}"
+        parts.append(svg.element("rect", x=left, y=y + 2, width=width, height=ROW - 4, fill=colour))
+        place: dict[str, object] = {"x": f"{end + 5:.1f}"}
+        if end - left > WIDTH / 2:  # inside the bar
+            place = {"x": f"{end - 5:.1f}", "text_anchor": "end", "fill": "#ffffff"}
+        parts.append(svg.text(f"{norm:.2g}", **place, y=f"{y + 0.72 * ROW:.1f}", font_size=11))
     return parts
 
 
