@@ -66,14 +66,19 @@ class Module(ModuleState, ModuleHooks):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         mode = state.mode
-        caller, scope = mode.module, mode.scope
-        mode.module, mode.scope = self, self._path_below(caller, scope)
+        caller, scope = mode.call, mode.scope
+        path = self._path_below(caller and caller[0], scope)
+        mode.call, mode.scope = (self, path, caller), path
         try:
             if self._hooks is None:
                 return self.forward(*args, **kwargs)
             return call_with_hooks(self, args, kwargs)
+        except Exception as error:
+            if mode.recording is not None:  # it shows which module raised
+                vars(error).setdefault("_module_call", mode.call)
+            raise
         finally:
-            mode.module, mode.scope = caller, scope
+            mode.call, mode.scope = caller, scope
 
     def _path_below(self, caller: Module | None, scope: str) -> str:
         """The path of this module when `caller`, whose own path is scope, calls it."""

@@ -22,13 +22,13 @@ from ..backend import QUIET, error_state
 class Mode:
     """One thread's settings."""
 
-    __slots__ = ("grad", "inference", "scope", "module", "watched", "_anomaly", "_recording")
+    __slots__ = ("grad", "inference", "scope", "call", "watched", "_anomaly", "_recording")
 
     def __init__(self) -> None:
         self.grad = True
         self.inference = False
         self.scope = ""  # path of the module whose forward is running, "" outside
-        self.module: Any = None  # the nn.Module whose forward is running
+        self.call: Any = None  # (nn.Module whose forward runs, its path, the call around it)
         self.watched = False  # whether somebody looks at what ops give: the one test in Op.apply
         self._anomaly = False
         self._recording: Any = None

@@ -161,6 +161,39 @@ def test_a_failure_inside_an_op() -> None:
     assert failed.name == "add" and [g.nodes[i].name for i in failed.parents] == ["exp", "b"]
 
 
+class Recorder(nn.Module):
+    """A module that records its own forward."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(2, 2)
+
+    def forward(self, x: tt.Tensor) -> tt.Tensor:
+        with graph.record() as self.recording:
+            return self.linear(x)
+
+
+def test_modules_around_the_block_are_known() -> None:
+    recorder = Recorder()
+    nn.Sequential(nn.Tanh(), recorder)(tt.ones(3, 2))
+    g = graph.trace(recorder.recording)
+    assert list(g.modules) == ["Sequential", "Sequential.1", "Sequential.1.linear"]
+    assert [n.name for n in g.nodes] == ["x", "1.linear.weight", "1.linear.bias", "linear"]
+    assert state.mode.call is None
+
+
+@pytest.mark.parametrize("width", [3, 2], ids=["in the inner block", "after it"])
+def test_nested_blocks_both_know_the_module_that_raised(width: int) -> None:
+    recorder = Recorder()
+    model = nn.Sequential(recorder, nn.Linear(3, 1))
+    g = graph.trace(failing(lambda: model(tt.ones(5, width))))
+    assert g.nodes[-1].failed
+    assert g.nodes[-1].module == ("Sequential.0.linear" if width == 3 else "Sequential.1")
+    inner = recorder.recording.failure
+    assert (inner.scope if inner else "") == ("Sequential.0.linear" if width == 3 else "")
+    assert state.mode.call is None
+
+
 def test_an_error_outside_of_all_ops() -> None:
     x = leaf(1.0)
 

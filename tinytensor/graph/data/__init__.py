@@ -3,6 +3,7 @@
 graph            Graph, TracedNode, TracedStep: dataclasses, saved as JSON
 record           a block in which every op's values are kept
 trace            the Graph of a tensor or a recording
+live_nodes       the engine's nodes behind a traced graph
 names            names of the user's variables, and of a model's parameters
 module_tree      the modules of a graph
 values           a small array in full, a large one as statistics

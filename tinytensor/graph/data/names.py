@@ -1,6 +1,8 @@
 """Names for what a graph shows: variables of the user's code, parameters and modules of a model.
 
-`nn` builds on this package, so its Module is looked for only where it is already loaded.
+A variable's name is known to the frame of its function alone, so `variables` reads the frames of
+the user's code; it is the only function here that reads frames, and reads none of this package.
+`nn` builds on this package, so its Module is looked up only where it is already loaded.
 """
 
 from __future__ import annotations
@@ -15,9 +17,14 @@ from ...autograd.variable import Variable
 
 
 def module_class() -> Any:
-    """nn.Module, or None if nobody has imported `nn`."""
+    """nn.Module, or None if `nn` was not imported."""
     loaded = sys.modules.get("nn.module")
     return getattr(loaded, "Module", None)
+
+
+# ------------------------------------------------------------------------------------------
+# Variables
+# ------------------------------------------------------------------------------------------
 
 
 def frames_from(frame: FrameType | None) -> Iterator[FrameType]:
@@ -27,17 +34,11 @@ def frames_from(frame: FrameType | None) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
-def module_calls(frames: Iterable[FrameType]) -> list[FrameType]:
-    """The frames in which a Module is called."""
-    module = module_class()
-    call = None if module is None else module.__call__.__code__
-    return [frame for frame in frames if frame.f_code is call]
-
-
-def path_of_call(call: FrameType) -> str:
-    """The path of the module that is called in such a frame."""
-    local = call.f_locals
-    return local["self"]._path_below(local["caller"], local["scope"])
+def variables(frame: FrameType) -> list[tuple[str, Any]]:
+    """(name, value) of the variables in a frame of the user's code; none of this package's own."""
+    if is_internal(frame.f_code.co_filename):
+        return []
+    return list(frame.f_locals.items())
 
 
 def variable_name(array: Any, frames: Iterable[FrameType]) -> tuple[str, bool]:
@@ -52,19 +53,18 @@ def variable_name(array: Any, frames: Iterable[FrameType]) -> tuple[str, bool]:
     for caller in frames:
         if caller.f_code is call:
             outside = False
-        elif not is_internal(caller.f_code.co_filename):
-            for key, value in list(caller.f_locals.items()):
-                held = value.array if isinstance(value, Variable) else value
-                if held is array and not key.startswith("_"):
-                    name, outside = key, True
-                    break
+        for key, value in variables(caller):
+            held = value.array if isinstance(value, Variable) else value
+            if held is array and not key.startswith("_"):
+                name, outside = key, True
+                break
     return name, outside
 
 
 def local_names(frames: Iterable[FrameType]) -> dict[int, str]:
     """{id of a tensor: name} of the variables where the user's code calls this package.
 
-    Arguments of a function are left out: there a tensor has the name that it goes by inside.
+    Arguments of a function are left out: a tensor keeps the name that it has in the caller.
     """
     for frame in frames:
         code = frame.f_code
@@ -72,10 +72,15 @@ def local_names(frames: Iterable[FrameType]) -> dict[int, str]:
             given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
             return {
                 id(value): name
-                for name, value in list(frame.f_locals.items())
+                for name, value in variables(frame)
                 if isinstance(value, Variable) and name not in given and not name.startswith("_")
             }
     return {}
+
+
+# ------------------------------------------------------------------------------------------
+# Models and parameters
+# ------------------------------------------------------------------------------------------
 
 
 def models_in(frame: FrameType | None, wanted: set[str]) -> dict[str, Any]:
@@ -85,9 +90,7 @@ def models_in(frame: FrameType | None, wanted: set[str]) -> dict[str, Any]:
     if module is None or not wanted:
         return found
     for caller in frames_from(frame):
-        if is_internal(caller.f_code.co_filename):
-            continue
-        for value in list(caller.f_locals.values()):
+        for _, value in variables(caller):
             if isinstance(value, module) and type(value).__name__ in wanted:
                 found.setdefault(type(value).__name__, value)
     return found

@@ -11,6 +11,7 @@ the block raises, `recording.failure` tells where, and the graph up to there can
 
 from __future__ import annotations
 
+import inspect
 import linecache
 import sys
 from collections.abc import Iterator
@@ -26,17 +27,12 @@ from ...autograd.site import Site, is_internal
 from ...autograd.variable import Variable, edge_of, unwrap
 from ...backend import is_array
 from .formula import argument_names, name_argument, op_called
-from .names import (
-    frames_from,
-    local_names,
-    module_calls,
-    named_tensors,
-    path_of_call,
-    variable_name,
-)
+from .names import frames_from, local_names, named_tensors, variable_name
 from .values import keep, number
 
-MAX_RECORDED = 1024  # arrays of up to so many elements are kept in full by `record`
+MAX_RECORDED = 1024  # `record` keeps arrays of up to this many elements in full
+
+ModuleCall = tuple[Any, str, Any]  # as Mode.call: module, path, the call around it or None
 
 
 class Constant:
@@ -98,7 +94,8 @@ class Recording:
         self.nodes: list[Op] = []
         self.notes = Notes()
         self.failure: Failure | None = None
-        self._running: list[FrameType] = []  # the Module calls that the last op was made in
+        self._around = state.mode.call  # the module call that the block is in, or None
+        self._running: list[ModuleCall] = []  # the module calls that the last op was made in
         self._buffers: dict[int, dict[int, tuple[Any, str]]] = {}  # by id of model, of array
 
     def add(self, node: Op, args: tuple, outputs: tuple) -> None:
@@ -107,7 +104,7 @@ class Recording:
         if not any(p is node or (type(p) is Output and p.parent is node) for p in places):
             return
         frames = list(frames_from(sys._getframe(1)))
-        self._note_modules(frames)
+        self._note_modules(list(calls_from(state.mode.call)))
         call = Call(self.notes, [self._value(output) for output in outputs])
         self._note_arguments(call, type(node), args, frames)
         node.recorded = call  # type: ignore[attr-defined]
@@ -117,12 +114,11 @@ class Recording:
         array = unwrap(thing)
         return keep(array, self.max_values) if is_array(array) else None
 
-    def _note_modules(self, frames: list[FrameType]) -> None:
-        running = module_calls(frames)
+    def _note_modules(self, running: list[ModuleCall]) -> None:
         for call in running:
             if not any(call is known for known in self._running):
-                module = call.f_locals["self"]
-                note = self.notes.modules.setdefault(path_of_call(call), ModuleNote(module))
+                module, path, _ = call
+                note = self.notes.modules.setdefault(path, ModuleNote(module))
                 note.calls += 1
         self._running = running
 
@@ -156,7 +152,7 @@ class Recording:
         """The name of a buffer of the outermost module that is running."""
         if not self._running:
             return ""
-        model = self._running[-1].f_locals["self"]
+        model, _, _ = self._running[-1]
         if id(model) not in self._buffers:  # the arrays are held, so that an id stays theirs
             tensors = named_tensors("", model)
             self._buffers[id(model)] = {id(t.array): (t.array, name) for t, name, _ in tensors}
@@ -177,34 +173,41 @@ class Recording:
             if not is_internal(file):
                 failure.source = Site(file, line, linecache.getline(file, line).strip())
             traceback = traceback.tb_next
+        raised_in = getattr(error, "_module_call", None)  # set by Module.__call__
+        self._running = list(calls_from(raised_in, self._around))
+        if self._running:
+            _, failure.scope, _ = self._running[0]
         self._find_failing_op(failure, frames)
-        for call in module_calls(frames)[:1]:
-            failure.scope = path_of_call(call)
         self.failure = failure
 
     def _find_failing_op(self, failure: Failure, frames: list[FrameType]) -> None:
-        """The innermost call of an Op, or of a function of this package, and its tensors."""
+        """The innermost call of an Op, or of a function of this package, and its tensors.
+
+        The arguments of a call that raised are known to its traceback alone.
+        """
         apply = Op.apply.__func__.__code__  # type: ignore[attr-defined]
         for frame in frames:
-            local = frame.f_locals
-            if frame.f_code is apply:
-                failure.op, args = local["cls"], local["args"]
-                failure.name = local["cls"].name_
-                break
-            if frame.f_code.co_name == failure.name and is_internal(frame.f_code.co_filename):
-                names = frame.f_code.co_varnames[: frame.f_code.co_argcount]
-                args = tuple(local.get(name) for name in names)
-                failure.argument_names = list(names)
-                break
+            code = frame.f_code
+            if code is not apply and not (
+                code.co_name == failure.name and is_internal(code.co_filename)
+            ):
+                continue
+            names, _, _, known = inspect.getargvalues(frame)
+            if code is apply:
+                op, args = known["cls"], known["args"]
+                failure.op, failure.name = op, op.name_
+            else:
+                failure.argument_names = names[: code.co_argcount]
+                args = tuple(map(known.get, failure.argument_names))
+            break
         else:
             return
         failure.edges = [edge_of(a) if isinstance(a, Variable) else None for a in args]
-        self._running = module_calls(frames)
         self._note_arguments(failure.call, failure.op, args, frames)
 
     def close(self) -> None:
         """Let go of what was held only to tell tensors apart."""
-        self._running, self._buffers = [], {}
+        self._around, self._running, self._buffers = None, [], {}
         for constant in self.notes.constants.values():
             constant.array = None
         self.notes.constants = {}
@@ -212,6 +215,14 @@ class Recording:
     def __repr__(self) -> str:
         failed = f", failed in {self.failure.name}" if self.failure else ""
         return f"Recording({len(self.nodes)} ops{failed})"
+
+
+def calls_from(innermost: ModuleCall | None, end: ModuleCall | None = None) -> Iterator[ModuleCall]:
+    """A module call and those around it, innermost first; `end` and what is around it left out."""
+    call = innermost
+    while call is not None and call is not end:
+        yield call
+        call = call[2]
 
 
 def note_variable(tensor: Any, name: str) -> None:

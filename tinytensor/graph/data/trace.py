@@ -11,19 +11,19 @@ touched. Values are complete if the forward ran under `record`, or is given as a
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from types import FrameType
 from typing import Any
 
 from ...autograd import trace_backward
 from ...autograd.op import Op, Output
 from ...autograd.site import site_of
-from ...autograd.variable import RETAIN, Variable, edge_of
+from ...autograd.variable import Variable, edge_of
 from ...autograd.walk import collect
-from ...backend import is_array
 from ...errors import GradientError
 from .formula import argument_names, formula_of, name_argument, rule_for
 from .graph import Graph, TracedContribution, TracedNode, TracedStep
+from .live_nodes import NothingRetained, saved_values
 from .module_tree import ModuleTree
 from .names import frames_from, variable_name
 from .record import Call, Constant, Failure, Notes, Recording, record
@@ -112,7 +112,7 @@ class _Builder:
 
     def _add_all(self, found: Iterable[Any]) -> None:
         ops = [node for node in found if node._order > 0]
-        saved = _saved_values(ops)
+        saved = saved_values(ops)
         for op in ops:
             if type(op) is not Output:
                 call = getattr(op, "recorded", None)
@@ -239,7 +239,7 @@ class _Builder:
             )
         self.graph.steps = []
         gathered: dict[Any, Value] = {}
-        with _NothingRetained(self.ids):
+        with NothingRetained(self.ids):
             for step in trace_backward(loss, gradient, accumulate=False):
                 self._add_step(step, gathered)
 
@@ -318,44 +318,6 @@ class _Builder:
         return graph
 
 
-class _NothingRetained:
-    """A block in which the walk does not fill the `.grad` of tensors that retain it."""
-
-    def __init__(self, nodes: Iterable[Any]):
-        self.hooks: list[tuple[Any, Callable]] = [
-            (node, node._hooks[RETAIN])
-            for node in nodes
-            if isinstance(node, Op) and node._hooks and RETAIN in node._hooks
-        ]
-
-    def __enter__(self) -> None:
-        for node, _ in self.hooks:
-            del node._hooks[RETAIN]
-
-    def __exit__(self, *exc_info: object) -> None:
-        for node, hook in self.hooks:
-            node._hooks[RETAIN] = hook
-
-
 def _recorded(call: Call | None, i: int) -> Any:
     """What was kept of output i."""
     return call.outputs[i] if call is not None and i < len(call.outputs) else None
-
-
-def _saved_values(ops: list[Any]) -> dict[Any, Any]:
-    """{node: output} as far as ops saved it, and {(op, "constants"): {position: array}}."""
-    values: dict[Any, Any] = {}
-    for op in ops:
-        constants: dict[int, Any] = {}
-        for (value, writes, version), (place, name, _) in zip(op._saved or (), op._plan):
-            if not is_array(value) or writes[0] != version:
-                continue
-            edge = op._edges[place] if place >= 0 else None
-            if name == "out":
-                values[op] = value
-            elif edge is not None:
-                values[edge] = value
-            elif place >= 0:
-                constants[place] = value
-        values[op, "constants"] = constants
-    return values
