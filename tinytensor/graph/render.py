@@ -1,4 +1,4 @@
-"""`render`: a picture of a graph in a file, whose suffix says of which kind."""
+"""`render`: draw a graph to a file, in the format of its suffix."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WRITTEN = (".dot", ".gv")
 
 
 def render(source: Any, path: str | os.PathLike[str], **options: Any) -> Path:
-    """Draw a loss, a Recording, a Graph, or a function that gives a loss; returns the path.
+    """Draw a loss, a Recording, a Graph, or a function that returns a loss; returns the path.
 
     path      .svg, .png or .pdf: a picture; .dot: its text; .html: the page of `explore`
     options   those of `dot_source`: collapse, show, hide_constants, hide_shape_ops, direction …
@@ -37,7 +37,7 @@ def render(source: Any, path: str | os.PathLike[str], **options: Any) -> Path:
         write_bytes(path, text.encode())
         return path
     try:
-        # Finer pixels than Graphviz's own 96 to the inch.
+        # A higher resolution than Graphviz's default of 96 dpi.
         fine = text.replace("digraph {", "digraph {\n  graph [dpi=144];", 1)
         drawn = run_dot(fine if suffix == ".png" else text, suffix[1:])
     except GraphvizMissing as missing:

@@ -1,4 +1,4 @@
-"""Worksheets: forward and backward by hand, on numbers that stay clean, checked when typed.
+"""Worksheets: forward and backward passes to compute by hand, checked as they are filled in.
 
     graph.worksheet("attention-backward", "sheet.html", seed=7)     # and sheet-key.html
 
@@ -36,13 +36,13 @@ from .kinds import KINDS, SIZES, find, make
 from .page import html
 from .sheet import Sheet
 
-FAMILIES = (attention, choices, layers, nets, norms)  # whose import fills KINDS
-LONGEST = 40  # letters of a student in the name of a file, which may have 255 bytes
+FAMILIES = (attention, choices, layers, nets, norms)  # importing them fills KINDS
+LONGEST = 40  # characters of a student's name in a file name, which may have 255 bytes
 SUFFIXES = (".html", ".json", ".xlsx")
 
 
 class Worksheet(Page):
-    """What `graph.worksheet` returns: a page with blanks, and the page with the answers, `key`."""
+    """A worksheet: the page with blanks, `html`, and the page with the answers, `key`."""
 
     def __init__(self, sheet: Sheet, about: dict[str, Any]):
         self.about = about
@@ -86,12 +86,12 @@ def worksheet(
     """Write a worksheet to be filled in by hand, and a second file with its answers.
 
     kind: one of KINDS, such as "backprop" or "attention-backward".
-    path: of the sheet, .html, .json or .xlsx; the answers go to NAME-key; None writes nothing.
-    size: "small", "medium" or "large". seed: the same one gives the same sheet, byte for byte.
-    e_is_3: softmax takes e to be 3, so that its answers are fractions.
-    student: whose name stands on the sheet.
+    path: the sheet's file, .html, .json or .xlsx; answers go to NAME-key; None writes nothing.
+    size: "small", "medium" or "large". seed: equal seeds give equal sheets, byte for byte.
+    e_is_3: softmax uses 3 for e, so that its answers are fractions.
+    student: the name printed on the sheet.
 
-    To check what is typed, pages and spreadsheets know the answers; paper does not.
+    Pages and spreadsheets contain the answers, to check what is typed; a printed sheet does not.
 
         graph.worksheet("attention-backward", "sheet.html", seed=7, e_is_3=True)
     """
@@ -151,7 +151,7 @@ def worksheets(
 
 
 def _file_name(student: str) -> str:
-    """What stands for a student in the name of a file: letters and digits, not too many."""
+    """A student's name in a file name: at most LONGEST letters, digits and dashes."""
     return re.sub(r"[^\w]+", "-", student.strip().lower()).strip("-")[:LONGEST]
 
 

@@ -14,7 +14,7 @@ WIDTH = 4  # of queries and keys: √4 is a whole number
 
 
 class Head(NamedTuple):
-    """What backward needs of one head."""
+    """The matrices of one head that its backward pass needs."""
 
     Q: Grid
     K: Grid
@@ -49,10 +49,10 @@ def project(sheet: Sheet, X: Grid, width: int, values: int, mark: str = "") -> l
 
 
 def _even(sheet: Sheet, width: int, columns: int) -> tuple[list[list[float]], list[list[float]]]:
-    """Two matrices of −1, 0 and 1, for queries and keys: all products ÷ √width will be whole.
+    """Two matrices of −1, 0 and 1 for queries and keys, whose products ÷ √width are whole.
 
-    Of width 4: each row is there twice, perhaps with the other sign in both matrices. So every
-    product of a query and a key is even, and stays whole when it is divided by √4.
+    With width 4 each row occurs twice, perhaps negated in both matrices. So every product of a
+    query and a key is even, and stays whole when it is divided by √4.
     """
     count = 1 if width == 1 else width // 2
     drawn = [sheet.signs(count, columns, of=(-1, 0, 0, 1)) for _ in range(2)]
@@ -78,7 +78,7 @@ def attend(sheet: Sheet, Q: Grid, K: Grid, V: Grid, mark: str = "") -> Head:
 
 
 def rounding(sheet: Sheet) -> str:
-    """What a sheet says of e."""
+    """The sentence on a sheet about the value of e."""
     if sheet.base == math.e:
         return "Two places are enough."
     return f"Take e to be {sheet.base:g}, and its powers to be their own slope, as those of e are."
@@ -187,7 +187,7 @@ def encoder(sheet: Sheet, size: str) -> Backward:
 
 
 def _self_or_next(i: int, j: int, tokens: int) -> float:
-    """Weights of attention that are easy to add: each token takes itself and another one."""
+    """Attention weights that are easy to add: each token attends to itself and one other."""
     return float(i in (j, (j + 1) % tokens))
 
 

@@ -1,4 +1,4 @@
-"""A worksheet as JSON, for other programs: the steps, with null for what is to be found."""
+"""A worksheet as JSON, for other programs: its steps, with null for each blank."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .sheet import Cell, Grid, Sheet, SheetStep
 
 
 def as_json(sheet: Sheet, about: dict[str, Any], key: bool = False) -> str:
-    """about: title, kind, size, seed … key: with the answers, and what mistakes would give."""
+    """The JSON text. about: title, kind, size, seed … key: with answers and common mistakes."""
     sections = [
         {
             "title": section.title,

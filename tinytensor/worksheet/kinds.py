@@ -1,4 +1,4 @@
-"""The kinds of worksheets: each is a function that writes one, in the file of its family.
+"""The kinds of worksheets: a function for each, in the file of its family.
 
     @kind("matmul", "Matrix product, and its gradients")
     def matmul(sheet: Sheet, size: str) -> Backward:
@@ -22,8 +22,8 @@ from ..tensor import Tensor
 from .sheet import Sheet, Unusable
 
 SIZES = ("small", "medium", "large")
-MOST_DRAWS = 2000  # that end at the first number that is not clean
-FEW_DRAWS = 40  # if none of them is clean: the cleanest of so many
+MOST_DRAWS = 2000  # each stops at the first number that is not clean
+FEW_DRAWS = 40  # if none is clean: the cleanest of this many
 
 Backward = Iterable[Tensor]
 FORWARD_ONLY: Backward = ()
@@ -31,7 +31,7 @@ Write = Callable[[Sheet, str], Backward]
 
 
 class Kind(NamedTuple):
-    """A kind of worksheet. softmax: whether its numbers depend on what e is taken to be."""
+    """A kind of worksheet. softmax: whether its numbers depend on the value used for e."""
 
     name: str
     title: str
@@ -43,7 +43,7 @@ KINDS: dict[str, Kind] = {}
 
 
 def kind(name: str, title: str, softmax: bool = False) -> Callable[[Write], Write]:
-    """Put a function that writes worksheets into KINDS."""
+    """Register a function that writes worksheets in KINDS."""
 
     def register(write: Write) -> Write:
         KINDS[name] = Kind(name, title, write, softmax)
@@ -53,7 +53,7 @@ def kind(name: str, title: str, softmax: bool = False) -> Callable[[Write], Writ
 
 
 def find(name: str, size: str, seed: int, e_is_3: bool) -> Kind:
-    """The kind of that name, if all that is asked for makes sense."""
+    """The kind of that name; raises if an argument is not valid."""
     if name not in KINDS:
         raise ValueError(f"worksheet: got the kind {name!r}, expected one of {', '.join(KINDS)}")
     if size not in SIZES:
@@ -67,9 +67,9 @@ def find(name: str, size: str, seed: int, e_is_3: bool) -> Kind:
 
 
 def make(name: str, size: str, seed: int, e_is_3: bool = False) -> Sheet:
-    """The worksheet of a seed: of many draws the first that is clean, or else the cleanest."""
+    """The worksheet of a seed: the first clean draw, or the cleanest of several."""
     found = find(name, size, seed, e_is_3)
-    # Answers of softmax are clean if e is 3; otherwise two places are asked for.
+    # Answers of softmax are clean if e is 3; otherwise two decimal places are enough.
     base = math.e if found.softmax and not e_is_3 else 3.0
     draw = Draw(found, size, seed)
     sheets = ((number, draw.sheet(number, base)) for number in range(MOST_DRAWS))
@@ -89,7 +89,7 @@ def make(name: str, size: str, seed: int, e_is_3: bool = False) -> Sheet:
 
 
 class Draw(NamedTuple):
-    """Numbers for one kind, size and seed: as many sheets as one asks for, each with a number."""
+    """Draws numbered sheets for one kind, size and seed."""
 
     kind: Kind
     size: str
@@ -99,7 +99,7 @@ class Draw(NamedTuple):
         return random.Random(f"{self.kind.name} {self.size} {self.seed} {number}")
 
     def sheet(self, number: int, base: float, strict: bool = True) -> Sheet | None:
-        """The sheet of that number, with its gradients; None if its numbers will not do."""
+        """The sheet of that number, with its gradients; None if its numbers are unusable."""
         sheet = Sheet(self.random(number), base, strict)
         try:
             for loss in self.kind.write(sheet, self.size):

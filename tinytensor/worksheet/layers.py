@@ -45,7 +45,7 @@ def _one_sample(samples: int) -> str:
 def forward(
     sheet: Sheet, X: Grid, widths: Sequence[int], last_relu: bool = False
 ) -> tuple[list[Grid], list[Grid], list[Grid]]:
-    """Layers of these widths: their weights, their inputs, and what they give before ReLU."""
+    """Layers of these widths: their weights, inputs, and outputs before ReLU."""
     tables, inputs, outputs = [], [X], []
     for number, (before, width) in enumerate(zip(widths, widths[1:]), 1):
         last = number == len(widths) - 1

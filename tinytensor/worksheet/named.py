@@ -1,4 +1,4 @@
-"""The rules of all sheets, under their names: products, sums, functions, powers."""
+"""All rules by name: products, sums, functions, powers."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def scale(by: float, sign: str, text: str) -> Each:
 
 
 def power(base: float) -> Each:
-    """eˣ. With another base, such as 3, a hand takes it for e: its gradient is the power itself."""
+    """eˣ; another base, such as 3, stands for e, so its gradient is the power itself."""
     exact = base == math.e
     name = "e" if exact else f"{base:g}"
 

@@ -69,7 +69,7 @@ def gcn(sheet: Sheet, size: str) -> Backward:
 
 
 def _graph(sheet: Sheet, nodes: int) -> list[list[float]]:
-    """A chain of nodes, so that none is alone, and one more edge; each node hears itself."""
+    """A chain of nodes with one extra edge and a self-loop at each node."""
     linked = [[float(abs(i - j) < 2) for j in range(nodes)] for i in range(nodes)]
     i = sheet.draw.randrange(nodes - 2)
     j = sheet.draw.randrange(i + 2, nodes)

@@ -45,7 +45,7 @@ def html(sheet: Sheet, title: str, about: str, key: bool = False) -> str:
 
 
 def data(sheet: Sheet) -> dict[str, Any]:
-    """What the page checks answers by: blanks by their numbers, and steps in their order."""
+    """The data by which the page checks answers: blanks by number, steps in order."""
     blanks = {}
     strikes = {}
     for number, step in enumerate(sheet.steps):
@@ -75,7 +75,7 @@ def _numbered(sheet: Sheet) -> Iterator[tuple[int, Section]]:
 
 
 class _Room:
-    """One section of the page, in the writing."""
+    """Writes one section of the page."""
 
     def __init__(self, numbered: tuple[int, Section], key: bool):
         self.first, self.section = numbered
@@ -122,7 +122,7 @@ class _Room:
         return f'<table class="grid {grid.role}{bias}"{label}>{lines}</table>'
 
     def _cell(self, cell: Cell, home: str | bool) -> str:
-        """home: the label of a blank, where it is to be filled in."""
+        """One cell. home: the label of a blank at the place where it is filled in."""
         text = written(cell.value)
         if cell.given:
             return f"<td class='one'>{text}</td>" if cell.is_one else f"<td>{text}</td>"
@@ -139,7 +139,7 @@ class _Room:
 
 
 def _labelled(grid: Grid) -> Iterator[list[tuple[Cell, str]]]:
-    """The cells of a matrix, each with what a screen reader says of it."""
+    """The cells of a matrix, each with its label for screen readers."""
     for i, row in enumerate(grid.cells, 1):
         yield [(cell, f"{grid.name}, row {i}, column {j}") for j, cell in enumerate(row, 1)]
 

@@ -1,7 +1,7 @@
-"""What a hand does in one step, from a matrix on top and mostly one on the left.
+"""Rules: the calculation of one step, from a matrix on top and usually one on the left.
 
-A rule has five sides: what the engine computes (`apply`), how it is written (`text`, `beside`,
-`how`), the formula of a cell in a spreadsheet (`formula`), the answers that common mistakes give
+A rule has five parts: the computation by the engine (`apply`), its description (`text`, `beside`,
+`how`), the formula of a cell in a spreadsheet (`formula`), the wrong answers of common mistakes
 (`mistakes`), and inputs that no sheet should have (`objection`), such as a ReLU of 0, which has no
 slope.
 """
@@ -16,7 +16,7 @@ import numpy as np
 from ..tensor import Tensor
 
 Array = np.ndarray
-Mistake = tuple[str, Array]  # what went wrong, and what it gives
+Mistake = tuple[str, Array]  # the hint, and the wrong answers
 Places = Sequence[Sequence[str]]  # of a matrix in a spreadsheet: B3, C3 …
 
 SIGN = "Right but for its sign."
@@ -33,23 +33,23 @@ class Rule:
         raise NotImplementedError
 
     def beside(self, left: str) -> str:
-        """What stands on the left of the result."""
+        """The text on the left of the result."""
         return left
 
     def how(self, left: str, top: str) -> str:
-        """The way to one cell, for those whose mistake is not known; {row}, {column}: its place."""
+        """How to compute one cell, shown for unknown mistakes; {row}, {column}: its place."""
         return f"Work out {self.text(left, top)} there."
 
     def formula(self, i: int, j: int, left: Places, top: Places) -> str:
-        """The cell (i, j) for a spreadsheet, from the places of the others."""
+        """The spreadsheet formula of cell (i, j), from the places of the other cells."""
         raise NotImplementedError
 
     def mistakes(self, left: Array | None, top: Array, result: Array) -> Iterator[Mistake]:
-        """Wrong answers, the likeliest first; those of another shape are not used."""
+        """Wrong answers, the likeliest first; answers of another shape are ignored."""
         yield SIGN, -result
 
     def objection(self, left: Array | None, top: Array) -> str:
-        """Why these numbers will not do."""
+        """Why these numbers are unusable; empty if they are fine."""
         return ""
 
 
@@ -145,7 +145,7 @@ class Relu(Each):
 
 
 class Pairwise(Rule):
-    """A function of two numbers in the same place; a single row or column goes with all of them.
+    """A function of two numbers in the same place; a single row or column is broadcast.
 
     text has {left} and {top} for the two matrices, formula {0} and {1} for the two numbers.
     """
@@ -171,7 +171,7 @@ class Pairwise(Rule):
         return self.sign.format(left)
 
     def formula(self, i: int, j: int, left: Places, top: Places) -> str:
-        a = left[i % len(left)][j % len(left[0])]  # a single row or column goes with all
+        a = left[i % len(left)][j % len(left[0])]  # a single row or column is broadcast
         b = top[i % len(top)][j % len(top[0])]
         return self.cell.format(a, b)
 

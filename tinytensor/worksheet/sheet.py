@@ -1,15 +1,14 @@
 """A worksheet as data: matrices of cells, and the steps that lead from one to the next.
 
 A `Grid` is a matrix on paper together with its tensor. Its transpose, or the same matrix with a row
-of ones below, is another Grid of the same cells: a number that was filled in once is known
-wherever it stands.
+of ones below, is another Grid of the same cells: a number filled in once is known everywhere.
 
     sheet.given("W", …)                     a matrix that is printed
     sheet.step("Z", PRODUCT, X, left=W)     a matrix of blanks: W on the left, X on top
     sheet.step("dL/dW", PRODUCT, X.T, left=dZ, gradient_of=W)
 
-Answers are computed by tinytensor. Those of gradients are what `backward` has left in `.grad`,
-and the rule that a hand follows has to give the same.
+Answers are computed by tinytensor. Gradients are taken from `.grad` after `backward`, and the rule
+of the step must give the same numbers.
 """
 
 from __future__ import annotations
@@ -30,16 +29,16 @@ from .numbers import is_clean, is_readable, tolerance
 from .rules import Relu, Rule
 
 ROLES = ("input", "weight", "value", "gradient")
-MOST_ZEROS = 0.35  # of all answers: more would teach nothing
+MOST_ZEROS = 0.35  # of all answers; a sheet of more zeros teaches nothing
 
 
 class Unusable(Exception):
-    """The numbers that were drawn will not do."""
+    """The drawn numbers are unusable."""
 
 
 @dataclass(eq=False)
 class Cell:
-    """One number: printed, or a blank. mistakes: wrong answers, and what likely led to them."""
+    """One number: printed, or a blank. mistakes: wrong answers with their likely causes."""
 
     value: float
     given: bool = False
@@ -53,7 +52,7 @@ class Cell:
 
 
 class Grid:
-    """A matrix on the sheet. role: what its colour says, one of ROLES"""
+    """A matrix on the sheet. role: the meaning of its colour, one of ROLES."""
 
     def __init__(self, name: str, tensor: Tensor, cells: Sequence[Sequence[Cell]], role: str):
         self.name = name
@@ -78,14 +77,14 @@ class Grid:
         return Grid(f"{name}ᵀ", self.tensor.mT, list(zip(*self.cells)), self.role)
 
     def with_ones(self) -> Grid:
-        """[X; 1]: a row of ones below, which the bias is multiplied by."""
+        """[X; 1]: with a row of ones below, which multiplies the bias."""
         columns = self.shape[1]
         made = self._below(f"[{self.name}; 1]", ones(1, columns, dtype=float64), [_one()] * columns)
         made.ones = self
         return made
 
     def over(self, other: Grid) -> Grid:
-        """[H; X]: this matrix, and below it the other one."""
+        """[H; X]: this matrix above the other one."""
         name = f"[{self.name}; {other.name}]"
         return self._below(name, other.tensor, *other.cells)
 
@@ -105,7 +104,7 @@ class Grid:
         return Grid(name, self.tensor[i : i + 1], [self.cells[i]], self.role)
 
     def same_as(self, other: Grid | None) -> bool:
-        """Whether the same cells stand in the same places."""
+        """True if both hold the same cells in the same places."""
         return other is not None and self.cells == other.cells
 
 
@@ -129,12 +128,12 @@ class SheetStep:
 
     @property
     def beside(self) -> str:
-        """What stands on the left of the result: a matrix's name, or what is done."""
+        """The text on the left of the result: a matrix's name, or the operation."""
         return self.rule.beside(self._left)
 
     @property
     def how(self) -> str:
-        """What to do for one cell, in words."""
+        """How to compute one cell, in words."""
         return self.rule.how(self._left, self.top.name)
 
     @property
@@ -150,11 +149,11 @@ class Section:
 
 
 class Sheet:
-    """A worksheet in the making.
+    """A worksheet, built step by step.
 
-    draw: random numbers that are the same for the same seed. base: what e is taken to be.
+    draw: a seeded source of random numbers. base: the value used for e.
     strict: give up at the first answer that is not clean.
-    leaves: values to take instead of those that are drawn, in their order.
+    leaves: values to use in place of the drawn ones, in order.
     """
 
     def __init__(
@@ -175,7 +174,7 @@ class Sheet:
         self.sections.append(Section(title, text))
 
     def given(self, name: str, rows: Sequence[Sequence[float]], role: str = "input") -> Grid:
-        """A matrix that is printed. Gradients reach it, unless it is one itself."""
+        """A printed matrix. It requires grad unless its role is "gradient"."""
         array = np.array(rows, dtype=np.float64)
         if role != "gradient" and self._instead:
             leaf = self._instead.pop(0)
@@ -199,7 +198,7 @@ class Sheet:
         gradient_of: Grid | None = None,
         role: str = "",
     ) -> Grid:
-        """A matrix of blanks, that the rule gives. gradient_of: whose `.grad` it has to be."""
+        """A matrix of blanks, computed by the rule. gradient_of: the grid whose `.grad` it is."""
         value = rule.apply(None if left is None else left.tensor, top.tensor)
         if objection := rule.objection(None if left is None else left.values, top.values):
             raise Unusable(objection)
@@ -216,7 +215,7 @@ class Sheet:
         return result
 
     def _checked_gradient(self, name: str, by_hand: Tensor, of: Grid) -> Tensor:
-        """What backward has found, if the steps by hand give the same."""
+        """The gradient from backward, checked against the steps by hand."""
         found = of.tensor.grad
         if found is None or not np.allclose(found.numpy(), by_hand.detach().numpy(), atol=1e-9):
             raise AssertionError(f"worksheet: the steps to {name} and backward do not agree")
@@ -232,7 +231,7 @@ class Sheet:
     def signs(
         self, rows: int, columns: int, of: Sequence[int] = (-1, 0, 1, 1)
     ) -> list[list[float]]:
-        """Weights, −1, 0 or 1: something in every row and column, and not the same everywhere."""
+        """Weights −1, 0 or 1: no row or column of zeros only, and not all equal."""
         while True:
             drawn = [[float(self.draw.choice(of)) for _ in range(columns)] for _ in range(rows)]
             varied = rows * columns == 1 or len({value for row in drawn for value in row}) > 1
@@ -241,7 +240,7 @@ class Sheet:
                 return drawn
 
     def layer(self, name: str, rows: int, columns: int) -> Grid:
-        """[W | b]: weights, and as the last column biases from −2 to 2."""
+        """[W | b]: weights, with biases from −2 to 2 as the last column."""
         table = [[*row, self.draw.randint(-2, 2)] for row in self.signs(rows, columns)]
         return self.given(f"[{name} | {name.replace('W', 'b')}]", table, "weight")
 
@@ -262,14 +261,14 @@ class Sheet:
         return is_readable(value) if self.base == math.e else is_clean(value)
 
     def untidiness(self) -> int:
-        """How many answers are not clean, or teach nothing."""
+        """The number of answers that are not clean or teach nothing."""
         values = [cell.value for cell in self.blanks]
         untidy = sum(not self._is_tidy(value) for value in values)
         too_many = max(0, values.count(0.0) - int(MOST_ZEROS * len(values)))
         return untidy + too_many + self._is_dull()
 
     def _is_dull(self) -> bool:
-        """Whether ReLU strikes out none of many numbers, or its mask stops no gradient."""
+        """True if ReLU sets none of many numbers to zero, or its mask stops no gradient."""
         struck = [step.top.values < 0 for step in self.steps if isinstance(step.rule, Relu)]
         stopped = [
             (step.left.values < 0) & (step.top.values != 0)
@@ -282,7 +281,7 @@ class Sheet:
         )
 
     def finish(self) -> None:
-        """Number the blanks and work out what mistakes would give."""
+        """Number the blanks and compute the wrong answers of common mistakes."""
         for number, cell in enumerate(self.blanks, 1):
             cell.number = number
         for step in self.steps:
@@ -293,7 +292,7 @@ class Sheet:
 
 
 def _note(result: Grid, wrong: np.ndarray, hint: str) -> None:
-    """Keep a wrong answer where it can be told from the right one and from other wrong ones."""
+    """Keep a wrong answer where it differs from the right one and from other wrong ones."""
     if wrong.shape != result.shape:
         return
     for cells, values in zip(result.cells, wrong.tolist()):

@@ -1,4 +1,4 @@
-"""Where things stand: the stack of matrices that grows downwards, with left factors beside it."""
+"""The layout of a sheet: a stack of matrices that grows downwards, left factors beside it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from .sheet import Grid, Section, SheetStep
 
 
 class Row(NamedTuple):
-    """A matrix of the stack. step: whose result it is; None for one that only stands on top."""
+    """A matrix of the stack. step: the step with this result; None for an operand on top."""
 
     stack: Grid
     step: SheetStep | None
-    only_ones: bool = False  # the row of ones alone, of a matrix that stands above it
+    only_ones: bool = False  # only the row of ones of the matrix above it
 
 
 def rows(section: Section) -> Iterator[Row]:
@@ -32,7 +32,7 @@ def rows(section: Section) -> Iterator[Row]:
 
 
 def _is_there(step: SheetStep, shown: list[Grid]) -> bool:
-    """A product needs its factor right on top; for others a row of sums may stand between."""
+    """True if the operand is right on top, or for rules other than products one row above."""
     near = shown[-1:] if isinstance(step.rule, Product) else shown[-2:]
     return any(step.top.same_as(grid) for grid in near)
 

@@ -1,8 +1,8 @@
 """A worksheet as a spreadsheet that checks itself. Needs openpyxl.
 
-The sheet has three pages with the same layout: `Worksheet` to fill in, `Check` with right or wrong
-for each blank, and, hidden, `Answers`, which computes them by formulas from the numbers that are
-given. The key has the answers alone.
+The workbook has three pages of the same layout: `Worksheet` to fill in, `Check` with right or wrong
+for each blank, and, hidden, `Answers`, whose formulas compute the answers from the given numbers.
+The key has only the answers.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def write_xlsx(path: str | os.PathLike, sheet: Sheet, about: dict[str, Any], key
 
 
 def _timeless(book: Any) -> bytes:
-    """The file, without the time at which it was written."""
+    """The bytes of the file, without the time of writing."""
     made, plain = io.BytesIO(), io.BytesIO()
     book.save(made)
     with zipfile.ZipFile(made) as old, zipfile.ZipFile(plain, "w", zipfile.ZIP_DEFLATED) as new:
@@ -70,21 +70,21 @@ def _timeless(book: Any) -> bytes:
 
 
 class _Places:
-    """Where every cell stands, and the formulas that follow from it."""
+    """The place of every cell, and the formulas that refer to it."""
 
     def __init__(self, sheet: Sheet):
         self.left_width = max([s.left.shape[1] for s in sheet.steps if s.left is not None] or [1])
-        self.stack_at = 3 + self.left_width  # column; names are in the first, and one stays empty
+        self.stack_at = 3 + self.left_width  # a column; the first has names, and one is empty
         self.stack_width = max(max(s.top.shape[1], s.result.shape[1]) for s in sheet.steps)
         self.text_at = self.stack_at + self.stack_width + 1
         self.rows: list[tuple[int, Row | str]] = []  # rows of the spreadsheet, with their contents
-        self._of: dict[int, str] = {}  # id of a cell → where it stands first, say D7
+        self._of: dict[int, str] = {}  # id of a cell → its first place, such as D7
         at = FIRST_ROW
         for section in sheet.sections:
             self.rows.append((at, f"{section.title}. {section.text}".strip()))
             at += 2
             for row in rows(section):
-                at -= row.only_ones  # close below the matrix that it belongs to
+                at -= row.only_ones  # right below its matrix
                 self.rows.append((at, row))
                 self._put(row, at)
                 left = row.step.left if row.step is not None else None
@@ -128,7 +128,7 @@ def _letter(column: int) -> str:
 
 
 class _Page:
-    """One page of the workbook, in the writing."""
+    """Writes one page of the workbook."""
 
     def __init__(self, page: Any, sheet: Sheet, places: _Places, title: str):
         from openpyxl.styles import Font
@@ -142,7 +142,7 @@ class _Page:
         page.column_dimensions[_letter(places.text_at)].width = 60
 
     def write(self, blank: Any) -> None:
-        """blank: what stands in a blank, by cell, step and place."""
+        """Write all rows. blank: a function of (cell, step, i, j) for the content of a blank."""
         for at, row in self.places.rows:
             if isinstance(row, str):
                 self._text(at, 1, row).font = self.bold
@@ -161,14 +161,14 @@ class _Page:
                     self._box(at + i, column + j, blank(cell, step, i, j), "value", "medium")
 
     def _text(self, row: int, column: int, text: str) -> Any:
-        """A cell of text, also if it begins like a formula of the spreadsheet."""
+        """A text cell, even if the text begins like a formula."""
         cell = self.page.cell(row, column, clean(text))
         if cell.data_type == "f":
             cell.data_type, cell.quotePrefix = "s", True
         return cell
 
     def _grid(self, grid: Grid, at: int, column: int) -> None:
-        """Numbers that are given, or that were found above."""
+        """Numbers that are given, or copied from the blanks above."""
         for i, cells in enumerate(grid.cells):
             for j, cell in enumerate(cells):
                 place = self.places.of(cell)
@@ -188,7 +188,7 @@ class _Page:
         box.alignment = Alignment(horizontal="center")
 
     def colour_verdicts(self) -> None:
-        """Boxes of right answers are green, those of wrong ones red."""
+        """Colour right answers green and wrong ones red."""
         from openpyxl.formatting.rule import FormulaRule
         from openpyxl.styles import PatternFill
 

@@ -1,4 +1,4 @@
-"""The attention of one pass through a model, as arrays: weights, what they came of, gradients."""
+"""The attention of one forward pass as arrays: queries, keys, weights and their gradients."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def _batch_and_heads(lead: list[int], has_heads: bool) -> tuple[int, int]:
 def _join_steps(maps: list[AttentionMap]) -> list[AttentionMap]:
     """One map of L rows for a module that was called L times in a row with one query each.
 
-    So a recurrent decoder does, a step at a time.
+    A recurrent decoder calls it like that, once for each step.
     """
     joined: list[AttentionMap] = []
     for path, calls in _by_path(maps).items():
@@ -214,7 +214,7 @@ def _by_path(maps: list[AttentionMap]) -> dict[str, list[AttentionMap]]:
 
 
 def _as_bias(call: Any) -> Tensor | None:
-    """What was added to the scores: 0 and −inf for a mask, numbers for numbers."""
+    """The term added to the scores: 0 and −inf for a boolean mask, else the mask itself."""
     allowed = call.attn_mask
     if allowed is None and not call.is_causal:
         return None
@@ -246,13 +246,13 @@ def _kind(path: str, queries: int, keys: int, bias: np.ndarray | None) -> str:
 
 
 def _label(each: AttentionMap, tokens: Tokens) -> None:
-    """Name the rows and columns of a map by tokens, or else by their positions."""
+    """Name the rows and columns of a map by tokens, or by position if there are none."""
     _, queries, keys = each.weights.shape
     source, target = _source_and_target(tokens)
     of_rows = source if each.kind in ("encoder", "self") else target
     of_columns = target if each.kind == "decoder" else source
     each.rows = _fitting(of_rows, queries, each, "queries")
-    # Self-attention may have a learned key and one of zeros, beside those of its tokens.
+    # Self-attention may have a learned key and a key of zeros besides those of its tokens.
     same = of_rows is not None and of_rows is of_columns
     more = keys - queries if same and 0 < keys - queries <= 2 else 0
     each.columns = _fitting(of_columns, keys - more, each, "keys")

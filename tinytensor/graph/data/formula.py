@@ -1,9 +1,9 @@
-"""The equations of an op, read from its docstring: the one place where they are written.
+"""Formula: the equations of an op, read from its docstring, where they are written once.
 
     "y = x·n, n = …;  dx = g·n, dn = …"
 
-First the output, then definitions, then the gradient of each input under the name it has in
-forward, or a letter of it: W or w for weight, Q for query.
+First comes the output, then definitions, then the gradient of each input by its name in forward,
+or by a letter of it: W or w for weight, Q for query.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Formula:
 
     forward       "y = x·Wᵀ + b"
     gradients     {"x": "dx = g·W", "weight": "dW = gᵀ·x"}, by forward's names; g is dL/dy
-    definitions   equations for what else they mention
+    definitions   equations of other symbols
     notes         the rest of the docstring
     """
 
@@ -53,7 +53,7 @@ def formula_of(op: type) -> Formula:
 
     arguments = argument_names(op)
     formula = Formula(forward="{} = {}".format(*equations[0]), notes=notes.replace("\n", " "))
-    unplaced = []  # gradients of what is not an argument, such as dS of scores
+    unplaced = []  # gradients of other symbols, such as dS of scores
     for left, right in equations[1:]:
         reference = REFERENCE.search(right)
         if reference:
@@ -70,7 +70,7 @@ def formula_of(op: type) -> Formula:
             formula.definitions.append(f"{left} = {right}")
             if left.startswith("d"):
                 unplaced.append(f"{left} = {right}")
-    if unplaced and not formula.gradients:  # in parts: da, db of the halves of x
+    if unplaced and not formula.gradients:  # in parts: da, db for the halves of x
         formula.definitions = [d for d in formula.definitions if d not in unplaced]
         formula.gradients[arguments[0]] = ", ".join(unplaced)
     return formula
@@ -91,7 +91,7 @@ def argument_names(op: type) -> tuple[str, ...]:
 
 
 def name_argument(names: Sequence[str], i: int) -> str:
-    """The name of argument i; "tensors[2]" for one of those behind a star."""
+    """The name of argument i; "tensors[2]" for one of a starred argument."""
     if names and names[-1].startswith("*") and i >= len(names) - 1:
         return f"{names[-1][1:]}[{i - len(names) + 1}]"
     return names[i] if i < len(names) else f"argument {i}"
@@ -127,7 +127,7 @@ def _argument(name: str, arguments: Sequence[str], text: str) -> str:
         return wanted
     if len(wanted) > 1:
         return ""
-    # One letter stands for an argument that the text does not call by its full name.
+    # One letter stands for an argument whose full name the text does not contain.
     begins = [a for a in plain if a[0] == wanted.lower() and not re.search(rf"\b{a}\b", text)]
     if len(begins) == 1:
         return begins[0]
@@ -136,7 +136,7 @@ def _argument(name: str, arguments: Sequence[str], text: str) -> str:
 
 
 def _take_over(formula: Formula, name: str, gradient: str) -> None:
-    """Add the gradients of the op called `name`; g is there what `gradient` is here."""
+    """Add the gradients of the op called `name`, with `gradient` in place of its g."""
     op = op_called(name)
     if op is None:
         raise LookupError(f"formula: a docstring says 'as in {name}', but there is no such op")

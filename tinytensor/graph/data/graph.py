@@ -1,12 +1,12 @@
-"""The graph as plain data: what `trace` gives, and what every picture is drawn from.
+"""Graph: the result of `trace`, as plain data from which every picture is drawn.
 
     Graph
-      nodes      ops, parameters, leaves and constants, each before whatever uses it
+      nodes      ops, parameters, leaves and constants, each before its users
       modules    {path: ModuleInfo}, the tree of the modules that ran
       steps      the backward walk: one TracedStep for each node, in the engine's order
-      loss       the id of the node that the walk starts from
+      loss       the id of the node where the walk starts
 
-A node's id is its index in `nodes`. `save` and `load` keep a graph as JSON.
+A node's id is its index in `nodes`. `save` and `load` use JSON.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ from ..files import write_text
 from .formula import Formula
 from .values import Value, shortest
 
-FORMAT = 1  # of the JSON; another number is refused
+FORMAT = 1  # of the JSON; `load` refuses any other
 
 
 @dataclass
 class TracedNode:
-    """One op, or one tensor that no op made.
+    """One op, or one tensor that was not made by an op.
 
-    kind            "op", "parameter", "leaf" (a tracked tensor of the user's) or "constant"
-    name            "linear"; "blocks.0.attn.weight"; the variable's name of a leaf or constant
-    op              the class of an op; "Output" for one of several outputs of the op before it
-    variable        the user's name for what an op gave, if it was recorded
+    kind            "op", "parameter", "leaf" (a tracked tensor of the user) or "constant"
+    name            "linear"; "blocks.0.attn.weight"; for a leaf or constant the variable's name
+    op              the class name of an op; "Output" for one of several outputs of an op
+    variable        the user's variable for the output of an op, if it was recorded
     module          path of the module it is in, such as "GPT.blocks.0.attn"; "" outside
-    inputs          for each argument of an op: the id of the node it came from, or None
+    inputs          for each argument of an op: the id of its node, or None
     argument_names  their names, as in the formula
     arguments       {name: text} of the arguments that are not tensors
-    source          the user's line that made it
+    source          the line of the user's code that made it
     value, grad     of the output; None if not known
-    failed          forward raised here
+    failed          True if forward raised here
     """
 
     id: int
@@ -63,13 +63,13 @@ class TracedNode:
 
     @property
     def parents(self) -> list[int]:
-        """The ids of the tensors that it was made from, in order; one used twice is there twice."""
+        """The ids of its input nodes, in order; an input used twice is listed twice."""
         return [i for i in self.inputs if i is not None]
 
 
 @dataclass
 class ModuleInfo:
-    """A module that ran. `parent` is the one that called it, "" for none."""
+    """A module that ran. `parent` is the path of its caller, "" for none."""
 
     path: str
     class_name: str = ""
@@ -85,10 +85,10 @@ class ModuleInfo:
 
 @dataclass
 class TracedContribution:
-    """What a step adds to the gradient of one input: after = before + value.
+    """A term that a step adds to the gradient of one input: after = before + value.
 
     position   which argument of the op the input is
-    target     the id of the node that gets it
+    target     the id of the input's node
     rule       the formula, "dx = g·W"; "" if the op has none
     before     None for the first contribution to a node
     """
@@ -105,8 +105,8 @@ class TracedContribution:
 class TracedStep:
     """One step of the backward walk: a node whose gradient is complete passes it on.
 
-    An op with several outputs has no `gradient` but `slots`, one for each output. A leaf passes
-    nothing on.
+    An op with several outputs has no `gradient` but `slots`, one for each output. A leaf has no
+    contributions.
     """
 
     node: int
@@ -117,13 +117,13 @@ class TracedStep:
 
 @dataclass
 class Graph:
-    """A computation graph as plain data; see the module's text."""
+    """A computation graph as plain data; see the module docstring."""
 
     nodes: list[TracedNode] = field(default_factory=list)
     modules: dict[str, ModuleInfo] = field(default_factory=dict)
     steps: list[TracedStep] | None = None
     loss: int | None = None
-    error: str = ""  # of the forward that failed
+    error: str = ""  # the message, if forward failed
 
     def consumers(self) -> list[list[int]]:
         """For each node, the ids of the ops that use it, one entry for each use."""
@@ -134,7 +134,7 @@ class Graph:
         return users
 
     def within(self, path: str) -> Iterator[TracedNode]:
-        """The nodes inside a module, also those of modules in it."""
+        """The nodes inside a module and its submodules."""
         return (n for n in self.nodes if n.module == path or n.module.startswith(f"{path}."))
 
     def __repr__(self) -> str:
@@ -147,9 +147,9 @@ class Graph:
     # --------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Lists, dicts, strings and numbers only; what is not set is left out.
+        """The graph as lists, dicts, strings and numbers; default values are left out.
 
-        An op's formula stands once, in "formulas", and nodes refer to it by number.
+        Each op's formula is stored once, in "formulas", and nodes refer to it by number.
         NaN and infinities, which JSON lacks, are the strings "NaN", "Infinity" and "-Infinity".
         """
         writer = _Writer()
@@ -165,7 +165,7 @@ class Graph:
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Graph:
-        """The graph that `to_dict` was called on."""
+        """The graph from the result of `to_dict`."""
         if plain.get("format") != FORMAT:
             raise ValueError(
                 f"graph: got JSON of format {plain.get('format')!r}, expected {FORMAT}; "
@@ -203,10 +203,10 @@ class Graph:
 
 
 class _Writer:
-    """Makes dataclasses into dicts of the fields that are not at their default, tuples into lists.
+    """Converts dataclasses to dicts of the fields that differ from their default, tuples to lists.
 
-    The same Value is often met several times, as value, before, after and gradient: it is made
-    plain once.
+    One Value often occurs several times, as value, before, after and gradient; it is converted
+    once.
     """
 
     def __init__(self) -> None:
@@ -250,11 +250,11 @@ class _Writer:
 
 
 def _finite(data: Any) -> Any:
-    """Nested lists with words for NaN and infinities."""
+    """Nested lists with strings for NaN and infinities."""
     if not isinstance(data, list):
         return _in_words(data) if isinstance(data, float) and not math.isfinite(data) else data
     if data and not isinstance(data[0], list) and math.isfinite(sum(data)):
-        return data  # the usual case, found without a look at each
+        return data  # the usual case, without a test of each number
     return [_finite(item) for item in data]
 
 
@@ -269,7 +269,7 @@ def _in_words(x: float) -> str:
 
 
 def _numbers(data: Any) -> Any:
-    """Nested lists with the words for NaN and infinities turned back."""
+    """Nested lists with the strings for NaN and infinities converted back."""
     if isinstance(data, list):
         return [_numbers(item) for item in data]
     return float(data) if isinstance(data, str) else data

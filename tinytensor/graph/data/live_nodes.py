@@ -11,7 +11,7 @@ from ...backend import is_array
 
 
 class NothingRetained:
-    """A block in which the walk does not fill the `.grad` of tensors that retain it."""
+    """A block in which a walk does not set the `.grad` of tensors that retain it."""
 
     def __init__(self, nodes: Iterable[Any]):
         self.hooks: list[tuple[Any, Callable]] = [
@@ -30,7 +30,7 @@ class NothingRetained:
 
 
 def saved_values(ops: list[Any]) -> dict[Any, Any]:
-    """{node: output} as far as ops saved it, and {(op, "constants"): {position: array}}."""
+    """{node: saved output}, where there is one, and {(op, "constants"): {position: array}}."""
     values: dict[Any, Any] = {}
     for op in ops:
         constants: dict[int, Any] = {}

@@ -1,7 +1,7 @@
-"""The modules of a graph: which paths are modules, of which classes, and whose parameters.
+"""The modules of a graph: their paths, classes and parameters.
 
-What is known comes from three places: the notes of a recording, a model that is passed in, and
-models among the caller's variables. Without any of them the paths themselves must do.
+There are three sources: the notes of a recording, a model that is passed in, and models among the
+caller's variables. Without any of them only the paths are known.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .record import Notes
 
 
 class ModuleTree:
-    """The tree of modules, made from the paths that ops carry."""
+    """The tree of modules, built from the paths of ops."""
 
     def __init__(self, graph: Graph, notes: Iterable[Notes], model: Any, caller: FrameType | None):
         used = dict.fromkeys(node.module for node in graph.nodes if node.module)
@@ -33,7 +33,7 @@ class ModuleTree:
             roots.setdefault(type(model).__name__, model)
         unknown = {path.partition(".")[0] for path in used} - set(roots)
         roots.update(models_in(caller, unknown))
-        for path in sorted(roots, key=len):  # a name from the outermost module is the fullest
+        for path in sorted(roots, key=len):  # the outermost module gives the full name
             self._take_down(path, roots[path])
         self.paths: dict[str, None] = {}
         for path in used:
@@ -48,18 +48,18 @@ class ModuleTree:
             self.parameters.setdefault(id(tensor), (name, owner))
 
     def _add(self, path: str) -> None:
-        """A path, after the modules that it is in."""
+        """Add a path, after the modules that contain it."""
         parts = path.split(".")
         known = parts[0] in self.classes
         for n in range(1, len(parts)):
             above = ".".join(parts[:n])
-            # A list of modules is not called itself: "blocks" in "GPT.blocks.0".
+            # A list of modules, such as "blocks" in "GPT.blocks.0", is never called.
             if above in self.classes or (not known and (n == 1 or not parts[n].isdigit())):
                 self.paths[above] = None
         self.paths[path] = None
 
     def parent(self, path: str) -> str:
-        """The innermost module that `path` is in, "" if there is none."""
+        """The innermost module that contains `path`, "" if there is none."""
         while path:
             path = path.rpartition(".")[0]
             if path in self.paths:
@@ -67,12 +67,12 @@ class ModuleTree:
         return path
 
     def parameter(self, leaf: Any) -> tuple[str, str]:
-        """(name, path of the module that it is in) of a parameter; ("", "") if it is not known."""
+        """(name, path of its module) of a parameter; ("", "") if unknown."""
         name, owner = self.parameters.get(id(leaf), ("", ""))
         return name, owner if owner in self.paths else self.parent(owner)
 
     def common(self, paths: list[str]) -> str:
-        """The innermost module that all the paths are in."""
+        """The innermost module that contains all the paths."""
         if not paths:
             return ""
         first = paths[0]

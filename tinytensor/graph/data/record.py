@@ -1,12 +1,13 @@
-"""Recording: a block in which every op's values are kept, for pictures.
+"""Recording: a block in which the values of every op are kept, for pictures.
 
     with graph.record() as recording:
         loss = model(x, targets)
     graph.explore(loss, "page.html")
 
-A node of the engine keeps only what its rule needs. In this block each one also gets a `recorded`
-note: its output, its constant inputs, its other arguments, and what was found out about names. If
-the block raises, `recording.failure` tells where, and the graph up to there can be drawn.
+A node of the engine keeps only the values that its rule needs. In this block each node also gets a
+field `recorded`, a Call: its outputs, its constant inputs, its other arguments, and the names of
+variables. If the block raises, `recording.failure` has the op, and the graph up to it can be
+drawn.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ class Constant:
     """A tensor or array that no gradient flows to, as an argument of a recorded op."""
 
     def __init__(self, array: Any, value: Any, name: str, outside: bool):
-        self.array: Any = array  # held while recording: another one must not get its id
-        self.value, self.name = value, name  # the value as `keep` gives it
-        self.outside = outside  # known by this name outside of all modules
+        self.array: Any = array  # held while recording, so that no other array gets its id
+        self.value, self.name = value, name  # the value as returned by `keep`
+        self.outside = outside  # whether the name is known outside of all modules
 
 
 class ModuleNote:
@@ -52,7 +53,7 @@ class ModuleNote:
 
 
 class Notes:
-    """What all nodes of a recording share. It refers to no node, so that there is no cycle."""
+    """Notes shared by all nodes of a recording. They refer to no node: no reference cycle."""
 
     def __init__(self) -> None:
         self.modules: dict[str, ModuleNote] = {}  # by path
@@ -61,33 +62,33 @@ class Notes:
 
 
 class Call:
-    """The note on one node: its outputs, its constants by position, its arguments by name.
+    """The call of one op: its outputs, its constants by position, its arguments by name.
 
-    Values are as `keep` gives them: a copy of a small array, statistics of a large one.
+    Values are those of `keep`: a copy of a small array, statistics of a large one.
     """
 
     def __init__(self, notes: Notes, outputs: list[Any]):
         self.notes, self.outputs = notes, outputs
         self.constants: dict[int, Constant] = {}
         self.arguments: dict[str, str] = {}
-        self.variables: dict[int, str] = {}  # by output; found when it is used for the first time
+        self.variables: dict[int, str] = {}  # by output; found when the output is first used
 
 
 class Failure:
-    """The op whose forward raised, as far as the traceback tells: its class, its arguments."""
+    """The op whose forward raised: its class and arguments, from the traceback."""
 
     def __init__(self, name: str, message: str, notes: Notes):
         self.name, self.message = name, message
         self.op: type = op_called(name) or Op
         self.edges: list[Any] = []
-        self.argument_names: list[str] = []  # of the function that refused them
+        self.argument_names: list[str] = []  # of the function that raised
         self.call = Call(notes, [])
         self.scope = ""
         self.source: Site | None = None
 
 
 class Recording:
-    """What `record` gives: the nodes made in the block, oldest first, and the failure, if any."""
+    """The nodes made in a `record` block, oldest first, and the failure, if any."""
 
     def __init__(self, max_values: int | None = MAX_RECORDED):
         self.max_values = max_values
@@ -99,7 +100,7 @@ class Recording:
         self._buffers: dict[int, dict[int, tuple[Any, str]]] = {}  # by id of model, of array
 
     def add(self, node: Op, args: tuple, outputs: tuple) -> None:
-        """Note an op that has run; the engine calls this. Untracked ones are left out."""
+        """Record an op that has run; called by the engine. Untracked ops are left out."""
         places = [o._node if isinstance(o, Variable) else None for o in outputs]
         if not any(p is node or (type(p) is Output and p.parent is node) for p in places):
             return
@@ -149,18 +150,18 @@ class Recording:
         return known
 
     def _buffer_name(self, array: Any) -> str:
-        """The name of a buffer of the outermost module that is running."""
+        """The name of a buffer of the outermost running module."""
         if not self._running:
             return ""
         model, _, _ = self._running[-1]
-        if id(model) not in self._buffers:  # the arrays are held, so that an id stays theirs
+        if id(model) not in self._buffers:  # arrays are held, so that ids stay unique
             tensors = named_tensors("", model)
             self._buffers[id(model)] = {id(t.array): (t.array, name) for t, name, _ in tensors}
         known = self._buffers[id(model)].get(id(array))
         return "" if known is None else known[1]
 
     def fail(self, error: BaseException) -> None:
-        """Note where the block raised."""
+        """Record where the block raised."""
         first_line = str(error).splitlines()[0] if str(error) else type(error).__name__
         name = first_line.partition(":")[0]
         name = name if name.isidentifier() else type(error).__name__
@@ -206,7 +207,7 @@ class Recording:
         self._note_arguments(failure.call, failure.op, args, frames)
 
     def close(self) -> None:
-        """Let go of what was held only to tell tensors apart."""
+        """Release what was held only to keep ids unique."""
         self._around, self._running, self._buffers = None, [], {}
         for constant in self.notes.constants.values():
             constant.array = None
@@ -226,7 +227,7 @@ def calls_from(innermost: ModuleCall | None, end: ModuleCall | None = None) -> I
 
 
 def note_variable(tensor: Any, name: str) -> None:
-    """Note the user's name for what a recorded op gave; the first one found stays."""
+    """Record the user's name for the output of a recorded op; the first name stays."""
     node, index = tensor._node.function_and_index()
     call = getattr(node, "recorded", None)
     if name and call is not None:
@@ -245,7 +246,7 @@ def short_text(arg: Any, limit: int = 40) -> str:
 def record(max_values: int | None = MAX_RECORDED) -> Iterator[Recording]:
     """Keep the values of all ops made in this block, in this thread.
 
-    max_values: arrays of up to so many elements are kept in full (None: all), statistics of others.
+    max_values: keep arrays of up to this many elements (None: all), statistics of larger ones.
     """
     recording = Recording(max_values)
     mode = state.mode

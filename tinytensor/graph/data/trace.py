@@ -4,8 +4,8 @@
     for step in g.steps:
         print(g.nodes[step.node].name, step.gradient)
 
-The nodes are the engine's own, and the steps those of its backward walk, run aside: no `.grad` is
-touched. Values are complete if the forward ran under `record`, or is given as a function.
+The nodes and steps are those of the engine: `trace` runs its backward walk without changing any
+`.grad`. Values are complete if the forward ran under `record`, or is passed as a function.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ def trace(
     """The graph of a loss.
 
     source      a tensor; a function without arguments that returns one, which is run under
-                `record`; a Recording, for all that was made in it; or a Graph, returned as it is
-    model       the nn.Module that gives parameters their names, if it is not found by itself
-    backward    run the backward walk too: gradients and steps
-    gradient    that of a tensor that is not a scalar
-    max_values  arrays of up to so many elements are kept in full (None: all), statistics of others
+                `record`; a Recording, for all of its ops; or a Graph, returned unchanged
+    model       the nn.Module with the parameters' names, if it is not among the variables
+    backward    also run the backward walk, for gradients and steps
+    gradient    dL/dsource, for a tensor that is not a scalar
+    max_values  keep arrays of up to this many elements (None: all), statistics of larger ones
     """
     if isinstance(source, Graph):
         return source
@@ -69,22 +69,22 @@ def trace(
 
 
 class _Builder:
-    """Puts a Graph together: first the nodes, then the walk, then names and modules."""
+    """Builds a Graph: first the nodes, then the walk, then names and modules."""
 
     def __init__(self, max_values: int | None, model: Any, caller: FrameType):
         self.max_values, self.model, self.caller = max_values, model, caller
         self.graph = Graph()
         self.ids: dict[Any, int] = {}  # by engine node, leaf or Constant
-        self.notes: dict[int, Notes] = {}  # of all recordings that nodes come from, by id
-        self.outputs: dict[Op, list[Output]] = {}  # of ops with several, oldest first
-        self.outside: set[int] = set()  # constants that are known outside of all modules
+        self.notes: dict[int, Notes] = {}  # of all recordings of the nodes, by id
+        self.outputs: dict[Op, list[Output]] = {}  # of ops with several outputs, oldest first
+        self.outside: set[int] = set()  # constants with a name outside of all modules
 
     # --------------------------------------------------------------------------------------
     # Nodes
     # --------------------------------------------------------------------------------------
 
     def add_tensor(self, loss: Variable) -> None:
-        """All that a tensor depends on."""
+        """Add every node that a tensor depends on."""
         edge = edge_of(loss)
         if edge is None:
             raise GradientError(
@@ -99,7 +99,7 @@ class _Builder:
             node.variable, _ = variable_name(loss.array, frames_from(self.caller))
 
     def add_recording(self, recording: Recording) -> None:
-        """All that was made in a block, and the op that failed there."""
+        """Add all nodes made in a block, and the op that failed there."""
         failed = recording.failure
         roots: list[Any] = list(recording.nodes)
         if failed is not None:
@@ -126,7 +126,7 @@ class _Builder:
     def _add_op(
         self, op: Any, cls: type, edges: list, call: Call | None, saved: dict[Any, Any]
     ) -> TracedNode:
-        """A node for an op, after nodes for the leaves and constants that it uses."""
+        """Add an op, after the leaves and constants that it uses."""
         names = argument_names(cls)
         constants: dict[int, Any] = dict(call.constants) if call else {}
         if call is not None:
@@ -158,7 +158,7 @@ class _Builder:
         return node
 
     def _add_output(self, output: Output, saved: dict[Any, Any]) -> None:
-        """A node for one of several outputs of an op."""
+        """Add one of several outputs of an op."""
         parent = output.parent
         self.outputs.setdefault(parent, []).append(output)
         node = self._new("op", f"{parent.name_}[{output.index}]", key=output)
@@ -170,7 +170,7 @@ class _Builder:
         node.value = self._value(_recorded(call, output.index), saved.get(output))
 
     def _add_failed(self, failure: Failure) -> None:
-        """The op whose forward raised."""
+        """Add the op whose forward raised."""
         node = self._add_op(failure, failure.op, failure.edges, failure.call, {})
         node.name, node.failed = failure.name, True
         node.source = failure.source
@@ -193,7 +193,7 @@ class _Builder:
         return node.id
 
     def _constant(self, constant: Any) -> int:
-        """A node for a recorded Constant, or for an array that an op saved."""
+        """Add a recorded Constant, or an array that an op saved."""
         key = constant if isinstance(constant, Constant) else id(constant)
         if key in self.ids:
             return self.ids[key]
@@ -221,7 +221,7 @@ class _Builder:
         return self.graph.nodes[self.ids[key]]
 
     def _value(self, *known: Any) -> Value | None:
-        """The value of the first that is known."""
+        """The Value of the first argument that is not None."""
         found = next((value for value in known if value is not None), None)
         return None if found is None else value_of(found, self.max_values)
 
@@ -230,7 +230,7 @@ class _Builder:
     # --------------------------------------------------------------------------------------
 
     def walk(self, loss: Any, gradient: Any) -> None:
-        """The steps of loss.backward(), and the gradients that they leave."""
+        """Add the steps of loss.backward() and the gradient of each node."""
         freed = [k for k in self.ids if isinstance(k, Op) and k._saved is None]
         if freed:
             raise GradientError(
@@ -244,7 +244,7 @@ class _Builder:
                 self._add_step(step, gathered)
 
     def _add_step(self, step: Any, gathered: dict[Any, Value]) -> None:
-        """One step of the engine. `gathered` has the sums so far, so that each is made once."""
+        """Add one step of the engine. `gathered`: the sums so far, each converted once."""
         assert self.graph.steps is not None
         node = self._node_of(step.node)
         made = TracedStep(node.id)
@@ -256,7 +256,7 @@ class _Builder:
         position = -1
         for c in step.contributions:
             if c.target is step.node:
-                break  # a leaf, which passes nothing on
+                break  # a leaf, which has no inputs
             edges = step.node._edges
             position = next(i for i in range(position + 1, len(edges)) if edges[i] is c.target)
             value = value_of(c.value.array, self.max_values)
@@ -269,11 +269,11 @@ class _Builder:
         self.graph.steps.append(made)
 
     def _slots(self, step: Any, gathered: dict[Any, Value]) -> list[Value | None]:
-        """A step for each of several outputs, which hands its gradient to its op's slot."""
+        """Add a step for each output, which passes its gradient to the slot of its op."""
         assert self.graph.steps is not None
         slots: list[Value | None] = [None] * len(step.gradient)
         parent = self.ids[step.node]
-        for output in reversed(self.outputs[step.node]):  # as the walk does: newest first
+        for output in reversed(self.outputs[step.node]):  # in the order of the walk: newest first
             if output not in gathered:
                 continue
             g = value_of(step.gradient[output.index].array, self.max_values)
@@ -288,7 +288,7 @@ class _Builder:
     # --------------------------------------------------------------------------------------
 
     def finish(self) -> Graph:
-        """Names for parameters, places for leaves and constants, the tree of modules."""
+        """Name parameters, assign leaves and constants to modules, build the tree of modules."""
         graph = self.graph
         tree = ModuleTree(graph, self.notes.values(), self.model, self.caller)
         leaves = {i: key for key, i in self.ids.items() if isinstance(key, Variable)}
@@ -311,7 +311,7 @@ class _Builder:
             elif not node.name and node.kind == "leaf":
                 unnamed += 1
                 node.name = f"x{unnamed}"
-            elif not node.name and consumers[node.id]:  # a constant: what it is to its user
+            elif not node.name and consumers[node.id]:  # a constant: the name of the argument
                 user = graph.nodes[consumers[node.id][0]]
                 node.name = user.argument_names[user.inputs.index(node.id)]
         graph.modules = tree.infos()
@@ -319,5 +319,5 @@ class _Builder:
 
 
 def _recorded(call: Call | None, i: int) -> Any:
-    """What was kept of output i."""
+    """The recorded value of output i, or None."""
     return call.outputs[i] if call is not None and i < len(call.outputs) else None

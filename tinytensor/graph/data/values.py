@@ -1,6 +1,6 @@
-"""Values as plain data: a small array in full, a large one as statistics of it.
+"""Values as plain data: a small array in full, a large one as statistics.
 
-value_of(array)                      a Value, of a copy: later writes do not change it
+value_of(array)                      a Value, which later writes do not change
 value.data                           nested lists, or None for a large array
 value.text()                         "−1.2 … 3.4, mean 0.1, std 0.9 ▁▃▇▅▁" on one line
 """
@@ -18,18 +18,18 @@ from ...backend import to_device
 
 BINS = 12  # bars of a histogram
 BARS = "▁▂▃▄▅▆▇█"
-MAX_VALUES = 64  # arrays of up to so many elements are kept in full
+MAX_VALUES = 64  # arrays of up to this many elements are kept in full
 
 
 @dataclass
 class Value:
-    """What is known of an array.
+    """An array in full, or its statistics.
 
-    data        its elements as nested lists, if it is small; the rest is then left at zero
-    low, high   smallest and largest of the finite elements, as mean and std are of them
+    data        the elements as nested lists, if it is small; the statistics are then zero
+    low, high   smallest and largest finite element; mean and std are also of finite ones
     norm        √Σx², of the finite elements
-    histogram   how many finite elements there are in each of BINS equal parts of low … high
-    nan, inf    how many elements are NaN, or infinite
+    histogram   the number of finite elements in each of BINS equal parts of low … high
+    nan, inf    the number of elements that are NaN, or infinite
     """
 
     shape: tuple[int, ...]
@@ -46,7 +46,7 @@ class Value:
 
     @property
     def is_small(self) -> bool:
-        """Whether the elements are there."""
+        """True if the elements were kept."""
         return self.data is not None
 
     def array(self) -> np.ndarray:
@@ -56,7 +56,7 @@ class Value:
                 f"value: of an array of shape {self.shape} only statistics were kept; "
                 "trace with a larger max_values"
             )
-        return np.array(self.data, self.dtype).reshape(self.shape)  # an empty one keeps its shape
+        return np.array(self.data, self.dtype).reshape(self.shape)  # reshape: for empty arrays
 
     def summary(self) -> Value:
         """The same value as statistics."""
@@ -94,7 +94,7 @@ def norm_of(value: Value) -> float:
 def value_of(array: Any, max_values: int | None = MAX_VALUES) -> Value:
     """The Value of an array; max_values=None keeps arrays of any size in full.
 
-    Of a Value: the same, as statistics if it is too large.
+    A Value is returned as it is, or as statistics if it is too large.
     """
     if isinstance(array, Value):
         large = max_values is not None and math.prod(array.shape) > max_values
@@ -108,18 +108,18 @@ def value_of(array: Any, max_values: int | None = MAX_VALUES) -> Value:
 
 
 def keep(array: Any, max_values: int | None) -> Any:
-    """A copy of a small array, statistics of a large one: what `value_of` needs later."""
+    """A copy of a small array, or statistics of a large one, for a later `value_of`."""
     if not isinstance(array, np.ndarray):
         array = to_device(array, "cpu")
     small = max_values is None or array.size <= max_values
     return array.copy() if small else value_of(array, max_values)
 
 
-_name = functools.cache(str)  # of a dtype: NumPy takes its time to put one together
+_name = functools.cache(str)  # of a dtype: slow in NumPy
 
 
 def shortest(value: Value) -> Any:
-    """The data in the shortest decimals that are still this array: 0.1, not 0.10000000149."""
+    """The data in the shortest decimals that round to it: 0.1, not 0.10000000149."""
     if value.dtype not in ("float16", "float32"):
         return value.data
     array = value.array()
@@ -127,9 +127,9 @@ def shortest(value: Value) -> Any:
     return np.array(flat, dtype=np.float64).reshape(array.shape).tolist()
 
 
-@np.errstate(all="ignore")  # infinities are counted, and huge numbers may have an infinite norm
+@np.errstate(all="ignore")  # for infinities, and norms that overflow
 def _statistics(array: np.ndarray, dtype: str) -> Value:
-    """Statistics of an array. Thousands are made for one graph, so few passes are made."""
+    """Statistics of an array, in few passes: one graph needs thousands."""
     x = array.ravel().astype(np.float64)  # 1-d
     nan = inf = 0
     low = high = math.nan
@@ -150,7 +150,7 @@ def _statistics(array: np.ndarray, dtype: str) -> Value:
     if 0 < spread < math.inf and BINS / spread < math.inf:
         bins = ((x - low) * (BINS / spread)).astype(np.intp)
         counts = np.bincount(bins, minlength=BINS + 1)
-        counts[BINS - 1] += counts[BINS]  # the largest element is in the last bin
+        counts[BINS - 1] += counts[BINS]  # the largest element belongs to the last bin
         histogram = tuple(counts[:BINS].tolist())
     else:
         histogram = (x.size,) + (0,) * (BINS - 1)
@@ -165,7 +165,7 @@ def _statistics(array: np.ndarray, dtype: str) -> Value:
 
 
 def number(x: Any) -> str:
-    """A number in three digits or so, with a real minus sign: −0.25, 1.2e−5, 3, True."""
+    """A number in about three digits, with a minus sign (U+2212): −0.25, 1.2e−5, 3, True."""
     if isinstance(x, (bool, int)):
         return str(x).replace("-", "−")
     if isinstance(x, str):
@@ -180,7 +180,7 @@ def number(x: Any) -> str:
 
 
 def bars(histogram: tuple[int, ...]) -> str:
-    """A histogram as a word: ▁▂▅▇▃▁. Every bin that is not empty shows."""
+    """A histogram as text: ▁▂▅▇▃▁. Every bin that is not empty is visible."""
     top = max(histogram, default=0)
     if not top:
         return ""

@@ -1,4 +1,4 @@
-"""Why the walk goes from the newest node to the oldest: the same graph, walked naively.
+"""The naive backward walk: why the engine walks from the newest node to the oldest.
 
     def backward(node):
         for input, contribution in rule(node, node.grad):
@@ -6,8 +6,8 @@
             if not input.visited:
                 backward(input)  # as soon as anything has arrived
 
-A node that is used twice passes on what came from its first user alone; what the second one adds
-comes too late. The rules are the engine's own: the wrong gradients are what such code would give.
+A node that is used twice passes on the gradient of its first user alone; the second user's comes
+too late. The rules are the engine's own, so the wrong gradients are those of such code.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class WrongWalk:
     """The naive walk.
 
     order      ids of the nodes, in the order in which they ran
-    gradients  what each had gathered when it ran
-    arrivals   {node: how many nodes had run when each contribution arrived}
+    gradients  the gradient of each node when it ran
+    arrivals   {node: the number of nodes that had run when each contribution arrived}
     final      {leaf: its gradient at the end}
-    errors     {leaf: ‖wrong − right‖ / ‖right‖}, of those that came out wrong
+    errors     {leaf: ‖wrong − right‖ / ‖right‖}, of the wrong ones
     """
 
     order: list[int] = field(default_factory=list)
@@ -80,7 +80,7 @@ def _ids(root: Any, graph: Graph) -> dict[Any, int]:
 def _descend(
     root: Any, grads: dict[Any, Any], ids: dict[Any, int], walk: WrongWalk, max_values: int | None
 ) -> None:
-    """The recursion of the module's text, with a stack of its own: graphs may be deep."""
+    """The recursion of the module docstring, with an explicit stack: graphs may be deep."""
     visited = {root}
     stack = [_run(root, grads, ids, walk, max_values)]
     while stack:
@@ -103,7 +103,7 @@ def _descend(
 def _run(
     node: Any, grads: dict[Any, Any], ids: dict[Any, int], walk: WrongWalk, max_values: int | None
 ) -> list[tuple[Any, Any]]:
-    """Run a node's rule on what it has gathered: (input, contribution) pairs, the last first."""
+    """Run a node's rule on its gradient so far: (input, contribution) pairs, last first."""
     g = grads[node]
     walk.order.append(ids[node])
     several = isinstance(g, list)

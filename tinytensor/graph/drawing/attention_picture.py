@@ -21,7 +21,7 @@ CELL, GAP, FONT = 24, 28, 11  # pixels: a cell, the space around each head, the 
 LETTER = 0.62 * FONT  # about the width of a letter
 LEVELS = 64  # colours of a ramp; the cells of one colour are one path
 LONGEST = 40  # characters of a token
-MOST_NUMBERS = 10  # up to so many columns, each cell has its number
+MOST_NUMBERS = 10  # with up to this many columns, cells show their numbers
 SHADES = " ░▒▓█"
 LINE = "#9aa3b0"
 HATCHING = svg.element(  # of cells that are NaN
@@ -39,7 +39,7 @@ def attention_svg(
     path: str | os.PathLike | None = None,
     title: str = "",
 ) -> str:
-    """A heat map of attention as the text of an SVG picture; with a path it is written there too.
+    """A heat map of attention as SVG text; with a path, it is also written to that file.
 
     weights: (L, S), a row for each query, or (heads, L, S): heads side by side. Values that go
     below zero, such as gradients, get a palette with zero in its middle. NaN is hatched.
@@ -104,7 +104,7 @@ def _head(
 
 
 def _numbers(head: np.ndarray, ramp: Any, shares: np.ndarray) -> list[str]:
-    """The values, written in their cells; of weights without the 0 before the point."""
+    """The values, written in their cells without the 0 before the point."""
     parts = []
     digits = 1 if (head <= -0.995).any() else 2  # a cell has room for four characters
     for (i, j), value in np.ndenumerate(head):
@@ -155,7 +155,7 @@ def attention_text(weights: Any, tokens: Tokens = None) -> str:
 
 
 def _header(columns: list[str], margin: int) -> list[str]:
-    """The columns' names, from top to bottom, the last letters on one line."""
+    """The names of the columns, written downwards, with their last letters on one line."""
     tall = max(map(len, columns), default=0)
     padded = [token.rjust(tall) for token in columns]
     return [

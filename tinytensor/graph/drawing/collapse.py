@@ -1,11 +1,11 @@
-"""What of a graph is seen: which modules are open, which are boxes, which ops are left out.
+"""Choose what a picture shows: modules that are open or closed, ops that are left out.
 
     scene = collapse(graph, "auto")
     scene.boxes      nodes, closed modules and "+11 more" boxes
     scene.links      arrows between them, each with the gradient that flows back along it
 
-"auto" opens modules from the outside inwards as long as about 40 boxes are seen; of a run of alike
-modules only the first is drawn, and one box stands for the others.
+"auto" opens modules from the outside inwards up to about 40 boxes. Of a run of alike modules it
+draws only the first, and one box for the others.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from ..data.graph import Graph, ModuleInfo, TracedNode
 from ..data.values import norm_of
 
 AIM = 40  # boxes that "auto" aims at
-CROWD = 80  # nodes right inside one module, of which "auto" leaves out those in the middle
-RUN = 3  # alike modules in a row that are drawn as one and "+N more"
-# They move numbers, but change none.
+CROWD = 80  # with more nodes directly in one module, "auto" leaves out the middle ones
+RUN = 3  # from this many alike modules in a row on, one is drawn and "+N more"
+# Ops that move numbers without changing them.
 SHAPE_OPS = {"Cast", "Clone", "Expand", "Output", "Permute", "Reshape", "Squeeze", "ToDevice",
              "Transpose", "Unsqueeze", "View"}  # fmt: skip
 
@@ -29,15 +29,15 @@ Collapse = str | int | Callable[[ModuleInfo], bool]
 
 @dataclass
 class Box:
-    """One thing that is seen: a node, a closed module, or the rest of a run of alike modules.
+    """One box of the picture: a node, a closed module, or the rest of a run of alike modules.
 
-    room      the open module that it stands in, "" for none
-    uses      how often a parameter is used
-    more      for a run: how many modules it stands for
+    room      the open module around it, "" for none
+    uses      of a parameter: the number of its uses
+    more      of a run: the number of modules that it stands for
               (a box without node and module stands for the middle of a crowd of ops)
-    ops       in a module: how many ops are inside
-    weights   in a module: how many numbers its parameters have
-    output    in a module: the node whose value leaves it last
+    ops       of a module: the number of ops inside
+    weights   of a module: the number of elements of its parameters
+    output    of a module: the last op inside
     """
 
     key: str
@@ -53,13 +53,13 @@ class Box:
 
 @dataclass
 class Link:
-    """An arrow from one box to another. `gradient` is the norm of what flows back along it."""
+    """An arrow from one box to another. `gradient` is the norm of the gradient along it."""
 
     source: str
     target: str
     count: int = 0
     squares: float = 0.0  # of the gradients' norms
-    traced: bool = False  # whether any gradient flowed back
+    traced: bool = False  # True if there is any gradient
 
     @property
     def gradient(self) -> float | None:
@@ -68,7 +68,7 @@ class Link:
 
 @dataclass
 class Scene:
-    """What is seen: boxes by key, links, and the open modules, parents before children."""
+    """The content of a picture: boxes by key, links, and open modules, parents first."""
 
     boxes: dict[str, Box] = field(default_factory=dict)
     links: list[Link] = field(default_factory=list)
@@ -81,11 +81,11 @@ def collapse(
     hide_constants: bool = False,
     hide_shape_ops: bool | None = None,
 ) -> Scene:
-    """Choose what is seen of a graph.
+    """Choose what is shown of a graph.
 
     how              "auto", "none" (everything is open), a depth (0: every model is one box), or
-                     a function of a ModuleInfo that says whether that module is a closed box
-    hide_shape_ops   leave out ops that only move numbers; None: unless everything is open
+                     a function of a ModuleInfo that returns True for a closed box
+    hide_shape_ops   leave out ops that only move numbers; None: unless how is "none"
     """
     if hide_shape_ops is None:
         hide_shape_ops = how != "none"
@@ -101,7 +101,7 @@ class _Collapser:
             if (hide_constants and node.kind == "constant")
             or (hide_shape_ops and node.op in SHAPE_OPS and node.id != graph.loss)
         }
-        self.direct: dict[str, int] = dict.fromkeys(["", *graph.modules], 0)  # nodes right inside
+        self.direct: dict[str, int] = dict.fromkeys(["", *graph.modules], 0)  # nodes in it
         inside: dict[str, list] = {path: [] for path in graph.modules}
         for node in graph.nodes:
             if node.id not in self.hidden:
@@ -112,7 +112,7 @@ class _Collapser:
         self.cut: set[int] = set()  # nodes in the middle of a crowd
 
     def _modules_around(self, node: TracedNode) -> Iterator[str]:
-        """The modules that a node is in, innermost first."""
+        """The modules that contain a node, innermost first."""
         path = node.module
         while path:
             yield path
@@ -173,10 +173,10 @@ class _Collapser:
         return modules[a].class_name == modules[b].class_name and self.alike[a] == self.alike[b]
 
     def _open_while_it_fits(self) -> set[str]:
-        """Level by level from the outside, each as a whole if it fits.
+        """Open modules level by level from the outside, each level as a whole if it fits.
 
-        Of a level that does not fit, what does is opened only if there is little to see yet; alike
-        modules side by side are opened together or not at all.
+        Of a level that does not fit, the modules that do are opened only if few boxes are shown
+        yet. Alike modules side by side are opened together or not at all.
         """
         opened: set[str] = set()
         seen = self._boxes_in("")
@@ -199,7 +199,7 @@ class _Collapser:
         return opened
 
     def _cut_crowds(self, opened: set[str]) -> None:
-        """Of the many nodes right inside one open module, keep only the first and the last ones."""
+        """Keep only the first and the last of many nodes directly inside one open module."""
         rooms: dict[str, list[int]] = {}
         for node in self.graph.nodes:
             if node.id not in self.hidden and (not node.module or node.module in opened):
@@ -212,7 +212,7 @@ class _Collapser:
         return [child for child in self._children(path) if child not in self.runs]
 
     def _boxes_in(self, path: str) -> int:
-        """How many boxes are seen when a module is open and all in it are closed."""
+        """The number of boxes in an open module whose submodules are closed."""
         children = self._shown_children(path)
         heads = set(self.runs.values())
         return self.direct[path] + len(children) + sum(child in heads for child in children)
@@ -249,7 +249,7 @@ class _Collapser:
             path = self.graph.modules[path].parent
 
     def _box_around(self, node: TracedNode, opened: set[str], scene: Scene) -> Box | None:
-        """The outermost closed module that a node is in, as a box; None if it is in the open."""
+        """The outermost closed module around a node, as a box; None if all are open."""
         for path in reversed(list(self._modules_around(node))):
             info = self.graph.modules[path]
             head = self.runs.get(path)
@@ -271,7 +271,7 @@ class _Collapser:
         return None
 
     def _link(self, scene: Scene, places: dict[int, str]) -> None:
-        """Links for all uses of a tensor by another box, one for each pair of boxes."""
+        """Add the links: one for each pair of boxes of which one uses the other."""
         gradients: dict[tuple[int, int], float] = {}  # by (op, position)
         for step in self.graph.steps or ():
             for c in step.contributions:
@@ -293,7 +293,7 @@ class _Collapser:
         scene.links = list(links.values())
 
     def _visible(self, node: int | None, places: dict[int, str]) -> int | None:
-        """The node itself, or the one that a hidden op was made from."""
+        """The node itself; for a hidden op, its first visible ancestor."""
         while node is not None and node not in places:
             node = next(iter(self.graph.nodes[node].parents), None)
         return node

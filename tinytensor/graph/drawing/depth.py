@@ -1,4 +1,4 @@
-"""Plain against residual: how large the gradient is in each layer of a deep network."""
+"""Plain against residual: the norm of the gradient in each layer of a deep network."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def compare_depth(
     """Gradient norms by layer of h ← tanh(W·h + b) and of h ← h + tanh(W·h + b), side by side.
 
     Both networks have `depth` layers of `width` units, with the same weights, inputs and targets;
-    only the skip differs. With a path the picture is written there, as SVG.
+    only the skip connection differs. With a path, the picture is written to it, as SVG.
 
         print(graph.compare_depth(20, "depth.svg"))
     """

@@ -1,8 +1,8 @@
 """A graph as text in Graphviz's DOT language.
 
-Boxes: ops are rounded, parameters have a folded corner, leaves and constants are ellipses, closed
-modules are thick boxes, open ones are frames. Arrows: values flow along solid ones, gradients back
-along dashed ones, as wide as their norm is large.
+Boxes: ops are rounded, parameters have a folded corner, leaves have a double border, constants a
+dashed one, closed modules are 3-d boxes, open ones are frames. Arrows: solid for values, dashed for
+gradients, which point back and are wider for a larger norm.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SHOW = ("shapes", "values", "grads", "formulas")
 DIRECTIONS = ("TB", "LR", "BT", "RL")
 FONT = "Helvetica,Arial,DejaVu Sans,sans-serif"
 
-# (fill, border) of each kind of box: light enough for black text, apart also in grey.
+# (fill, border) of each kind of box: light enough for black text, distinct in grey too.
 COLOURS = {
     "op": ("#e8f1fa", "#2f6aa5"),
     "parameter": ("#fdf0d9", "#b9770e"),
@@ -39,7 +39,7 @@ SHAPES = {
     "constant": 'shape=box, style="filled,dashed"',
     "module": 'shape=box3d, style="filled"',
 }
-FRAMES = ("#f8f9fb", "#ffffff")  # open modules inside one another, in turn
+FRAMES = ("#f8f9fb", "#ffffff")  # nested open modules alternate
 
 
 def dot_source(
@@ -52,14 +52,14 @@ def dot_source(
     direction: str = "TB",
     **options: Any,
 ) -> str:
-    """The DOT text of a loss, a Recording, a Graph, or a function that gives a loss.
+    """The DOT text of a loss, a Recording, a Graph, or a function that returns a loss.
 
     collapse         "auto" (about 40 boxes), "none", a depth, or a function of a ModuleInfo that
                      says whether the module is a closed box
     show             any of "shapes", "values", "grads" and "formulas"
-    hide_constants   leave out tensors that no gradient flows to
-    hide_shape_ops   leave out reshapes and their kin; None: unless collapse is "none"
-    direction        "TB", "LR", "BT" or "RL": the way that values flow
+    hide_constants   leave out tensors without a gradient
+    hide_shape_ops   leave out reshapes and similar ops; None: unless collapse is "none"
+    direction        "TB", "LR", "BT" or "RL": the direction of the values
     options          for `trace`: model, gradient, max_values …
     """
     shown = frozenset([show] if isinstance(show, str) else show)
@@ -147,7 +147,7 @@ class _Writer:
         share = 0.0
         if norm > 0 and math.isfinite(largest):
             share = max(0.0, 1 + math.log10(norm / largest) / 4)  # four decades, then thin
-        # Drawn as an arrow that points back, so that it does not change the layout.
+        # A forward edge with its arrow head at the back: it does not change the layout.
         return (
             f"  {self.names[link.source]} -> {self.names[link.target]} [dir=back, style=dashed, "
             f'color="{GRADIENT}", penwidth={0.5 + 2 * share:.2f}, arrowsize=0.6, weight=0, '
@@ -163,7 +163,7 @@ def dot(source: Any, **options: Any) -> Any:
         raise ImportError(f"graph.dot: needs the graphviz package; {INSTALL} gives it") from None
 
     class Picture(graphviz.Digraph):
-        """A Digraph that is drawn by whichever Graphviz there is."""
+        """A Digraph drawn by any installed Graphviz."""
 
         def pipe(self, format: str | None = None, **kwargs: Any) -> Any:
             drawn = run_dot(self.source, format or self.format)

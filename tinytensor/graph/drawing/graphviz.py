@@ -1,4 +1,4 @@
-"""Graphviz, wherever it is: a `dot` program, or the library inside pygraphviz's wheel."""
+"""Run Graphviz: the `dot` program, or the library in pygraphviz's wheel."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ INSTALL = "pip install 'tinytensor[viz]'"
 
 
 class GraphvizMissing(RuntimeError):
-    """Neither a `dot` program nor pygraphviz is there."""
+    """Neither the `dot` program nor pygraphviz is installed."""
 
 
 def run_dot(source: str, format: str) -> bytes:
-    """Lay out a graph in the DOT language and give it as "svg", "png", "pdf", "json" or "plain"."""
+    """Lay out a graph in the DOT language, as "svg", "png", "pdf", "json" or "plain"."""
     if format not in FORMATS:
         raise ValueError(
             f"run_dot: got the format {format!r}, expected one of {', '.join(FORMATS)}"
@@ -39,7 +39,7 @@ def run_dot(source: str, format: str) -> bytes:
 
 
 def is_there() -> bool:
-    """Whether `run_dot` can draw."""
+    """True if `run_dot` can draw."""
     try:
         run_dot("digraph {}", "plain")
     except GraphvizMissing:

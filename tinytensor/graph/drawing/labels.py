@@ -1,7 +1,7 @@
 """The text on the boxes of a picture, in Graphviz's HTML-like labels.
 
-A small tensor is written as a little matrix whose cells are tinted by value, blue below zero and
-orange above; a larger one as a line of statistics with a tiny histogram.
+A small tensor is written as a matrix whose cells are tinted by value, blue below zero and orange
+above; a larger one as a line of statistics with a small histogram.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from ..data.values import Value, bars, norm_of, number, trouble
 from .collapse import Box
 from .palette import DIVERGING, colour
 
-MATRIX = 6  # rows and columns of the largest matrix that is written out
-SIDE_BY_SIDE = 3  # columns of a matrix that its gradient has room beside
+MATRIX = 6  # most rows and columns of a matrix that is written out
+SIDE_BY_SIDE = 3  # most columns of a matrix with its gradient beside it
 INK, FAINT, ALARM, GRADIENT = "#1d2733", "#5d6b7a", "#b3261e", "#b04d08"
 SHADES = DIVERGING["light"]
 WIDEST = 160  # characters of a line
@@ -29,19 +29,19 @@ TINT = 0.15  # of the ramp, from white to the largest number of a matrix
 
 
 def escape(text: str) -> str:
-    """Text for an HTML-like label: a module called `<script>` is drawn as that."""
-    # Graphviz puts the node's name for \N, unless something (of no width) comes in between.
+    """Text escaped for an HTML-like label: a module called `<script>` is drawn as such."""
+    # Graphviz replaces \N by the node's name; a zero-width space in between prevents it.
     return texts.escape(text).replace("\\", "\\&#8203;")
 
 
 def quote(text: str) -> str:
-    """Text as a quoted string of the DOT language, shown as it is."""
+    """Text as a quoted string of the DOT language, shown verbatim."""
     text = clean(text).replace("\\", "\\\\").replace('"', '\\"')
     return '"{}"'.format(text.replace("&", "&amp;").replace("\n", "\\n"))
 
 
 def font(text: str, size: int, ink: str = INK, bold: bool = False, italic: bool = False) -> str:
-    """Escaped text in a size and colour, cut. Empty text would be an error in a label."""
+    """Escaped text, cut, in a size and colour. Graphviz rejects empty text, so it is a space."""
     inner = escape(one_line(text, WIDEST)) or " "
     inner = f"<B>{inner}</B>" if bold else inner
     inner = f"<I>{inner}</I>" if italic else inner
@@ -62,7 +62,7 @@ def table(rows: Iterable[str], padding: int = 1) -> str:
 
 
 def as_matrix(value: Value) -> np.ndarray | None:
-    """A small value as rows and columns, None if it is too large or has more dimensions."""
+    """A small value as a matrix; None if it is too large or has more dimensions."""
     if value.data is None or 0 in value.shape:
         return None
     shape = list(value.shape)
@@ -75,7 +75,7 @@ def as_matrix(value: Value) -> np.ndarray | None:
 
 
 def matrix(values: np.ndarray) -> str:
-    """A little matrix, every cell tinted by its share of the largest one."""
+    """A matrix, each cell tinted by its ratio to the largest."""
     finite = np.abs(values[np.isfinite(values)]) if values.dtype.kind == "f" else np.abs(values)
     top = float(finite.max()) if finite.size and values.dtype != bool else 0.0
     rows = "".join(
@@ -90,7 +90,7 @@ def matrix(values: np.ndarray) -> str:
 def _cell(x: Any, top: float) -> str:
     trouble_here = isinstance(x, float) and not math.isfinite(x)
     share = 0.0 if trouble_here or not top else float(x) / top
-    # A part of the ramp to either side: tinted, but black text reads well on it.
+    # Only the middle of the ramp, so that black text is legible on it.
     background = "#f7d4d0" if trouble_here else colour(SHADES, 0.5 + TINT * share)
     ink = ALARM if trouble_here else INK
     return f'<TD ALIGN="RIGHT" BGCOLOR="{background}">{font(number(x), 9, ink)}</TD>'
@@ -107,7 +107,7 @@ def statistics(value: Value) -> str:
     if s.histogram and s.low == s.high:
         line = font(f"all {number(s.low)}", 9, FAINT)
     elif s.histogram:
-        # What rounding has left of a mean of zero says nothing.
+        # A mean that is only rounding error is shown as zero.
         mean = 0.0 if abs(s.mean) < 1e-6 * max(abs(s.low), abs(s.high)) else s.mean
         line = f"{number(s.low)} … {number(s.high)}  μ {number(mean)}  σ {number(s.std)}  "
         line = font(line + bars(s.histogram), 9, FAINT)
@@ -116,7 +116,7 @@ def statistics(value: Value) -> str:
 
 
 def value_rows(value: Value | None, grad: Value | None) -> list[str]:
-    """Rows for a value and its gradient, which is marked by ∇; narrow ones share a row."""
+    """Rows for a value and its gradient, marked by ∇; narrow matrices share a row."""
     small = None if value is None else as_matrix(value)
     small_grad = None if grad is None else as_matrix(grad)
     shown = "" if value is None else _described(value, small)
@@ -186,7 +186,7 @@ def node_label(box: Box, show: frozenset[str], error: str = "") -> str:
 
 
 def module_label(box: Box, show: frozenset[str]) -> str:
-    """The label of a closed module: class, name, what is inside, and what leaves it."""
+    """The label of a closed module: class, name, content and output."""
     info = box.module
     if info is None:
         return table([font(f"+{box.ops:,} more ops", 13, bold=True)])
@@ -223,13 +223,13 @@ def room_label(class_name: str, name: str, calls: int) -> str:
 
 
 def short_name(node: TracedNode) -> str:
-    """The name of a parameter inside the module that it is drawn in: "weight"."""
+    """The name of a parameter inside its module: "weight"."""
     prefix = node.name.rpartition(".")[0]
     return node.name[len(prefix) + 1 :] if prefix and node.module.endswith(prefix) else node.name
 
 
 def tooltip(node: TracedNode, graph: Graph) -> str:
-    """What a mouse over a node tells: its formulas, its place in the source."""
+    """The tooltip of a node: its formulas, its place in the source."""
     lines = [f"{one_line(node.name)} {shape_text(node.shape)} {node.dtype}".strip()]
     if node.formula is not None:
         rules = [node.formula.forward, *node.formula.gradients.values()]

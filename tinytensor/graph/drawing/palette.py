@@ -1,9 +1,9 @@
-"""Colours of the pictures, told apart by colour-blind readers too.
+"""Colours of the pictures, distinct for colour-blind readers too.
 
-Heat maps run along a ramp whose lightness changes evenly, so that it reads in grey as well: a
-sequential one (weights, 0 … 1) from about the page's own colour to a full one, and a diverging one
-(gradients) from blue over the page's colour, which is zero, to orange. There is a form of each for
-light and for dark pages. Curves have colours that also differ in lightness.
+Heat maps use a ramp whose lightness changes evenly, so that it is legible in grey as well: a
+sequential one (weights, 0 … 1) that starts near the colour of the page, and a diverging one
+(gradients) from blue over the colour of the page, which is zero, to orange. There is one of each
+for light and for dark pages. The colours of curves also differ in lightness.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ CURVES: dict[str, Ramp] = {
 
 
 def as_data() -> dict[str, dict[str, Ramp]]:
-    """All of them, for the scripts of a page."""
+    """All ramps, for the scripts of a page."""
     return {"sequential": SEQUENTIAL, "diverging": DIVERGING, "curves": CURVES}
 
 
@@ -48,7 +48,7 @@ def colour(ramp: Ramp, share: float) -> str:
 
 
 def ink_on(background: str) -> str:
-    """Black or white, whichever reads better on a colour "#rrggbb"."""
+    """Black or white, whichever is more legible on a colour "#rrggbb"."""
     linear = [_linear(channel / 255) for channel in _channels(background)]
     luminance = sum(weight * value for weight, value in zip((0.2126, 0.7152, 0.0722), linear))
     return "#000000" if luminance > 0.18 else "#ffffff"
@@ -59,7 +59,7 @@ def _channels(text: str) -> tuple[int, int, int]:
 
 
 def _linear(channel: float) -> float:
-    """Amount of light of an sRGB channel, 0 … 1."""
+    """Linear light of an sRGB channel, 0 … 1."""
     return channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4
 
 

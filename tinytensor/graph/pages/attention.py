@@ -14,7 +14,7 @@ from ...text import one_line
 from ..data.attention_maps import KINDS, AttentionMap, Tokens, collect_maps
 from .html import Page, page
 
-MOST_VALUES = 40_000_000  # float32 numbers in a page: some 200 MB, which browsers still open
+MOST_VALUES = 40_000_000  # float32 numbers in a page: about 200 MB, which browsers still open
 
 BODY = """
 <main id="attention">
@@ -28,7 +28,7 @@ SCRIPTS = [*(f"attention-{room}.js" for room in ROOMS), "attention.js"]
 
 
 class AttentionPage(Page):
-    """What `graph.attention` returns: a page, and the arrays that it shows, `maps`."""
+    """The result of `graph.attention`: a page, and its arrays, `maps`."""
 
     def __init__(self, maps: list[AttentionMap], html: str, path: str | os.PathLike | None):
         super().__init__(html, path)
@@ -49,20 +49,20 @@ def attention(
     sample: int = 0,
     title: str | None = None,
 ) -> AttentionPage:
-    """Write a page that shows the attention of all layers and heads, for one sample of a batch.
+    """Write a page of the attention of all layers and heads, for one sample of a batch.
 
     inputs: the model's argument; a tuple or list of them; or a dict by their names.
-    path: of the page; None: do not write it.
-    loss: a function of the model's output. Without one, a loss among the outputs is taken; if
-        there is none either, the page has no gradients.
+    path: the file of the page; None: it is not written.
+    loss: a function of the model's output; default: the loss among the outputs. Without a loss
+        the page has no gradients.
     tokens: names of the positions, as a list, or (source, target) for an encoder and a decoder.
-    sample: which one of the batch.
+    sample: the index in the batch.
 
         graph.attention(gpt, (x, targets), "attention.html", tokens=list("hello world"))
         graph.attention(model, (src, tgt), loss=lambda logits: F.cross_entropy(…),
                         tokens=(src_words, tgt_words))
 
-    The model runs once, in the mode that it is in, and no `.grad` is changed.
+    The model runs once, in its current mode, and no `.grad` is changed.
     """
     maps = collect_maps(model, inputs, loss, tokens, sample)
     return page_of_maps(maps, path, title or f"Attention of {type(model).__name__}")
@@ -71,13 +71,13 @@ def attention(
 def page_of_maps(
     maps: list[AttentionMap], path: str | os.PathLike | None, title: str
 ) -> AttentionPage:
-    """The page of maps that were collected before."""
+    """The page of collected maps."""
     html = page(title, BODY, {"attention": page_data(maps)}, STYLES, SCRIPTS)
     return AttentionPage(maps, html, path)
 
 
 def page_data(maps: list[AttentionMap]) -> dict[str, Any]:
-    """What the page needs: queries, keys, masks and dL/dA. It works out the rest by itself."""
+    """The data of the page: queries, keys, masks and dL/dA. It computes the rest itself."""
     values = sum(
         array.size
         for each in maps
@@ -123,9 +123,9 @@ def _map_data(each: AttentionMap, biases: _Table, tokens: _Table) -> dict[str, A
 
 
 def _row_errors(each: AttentionMap) -> dict[str, list[float] | None]:
-    """By how much, for each head, the worst row sum of the engine's A and dS is off 1 and 0.
+    """For each head, the largest error of a row sum of A, which is 1, and of dS, which is 0.
 
-    Rows of zeros, where all is masked, are right.
+    Rows of zeros, where everything is masked, count as correct.
     """
     sums = each.weights.sum(axis=-1, dtype=np.float64)  # (H, L)
     of_weights = np.where(each.weights.any(axis=-1), abs(sums - 1), 0.0)

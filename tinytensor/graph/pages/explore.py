@@ -1,9 +1,10 @@
-"""`explore`: a graph as one page in which every number of backpropagation can be seen.
+"""`explore`: one page that shows every number of backpropagation through a graph.
 
     graph.explore(loss, "page.html")
 
-The page holds the graph room by room (a room is a module's call), walks forward and backward, the
-same walk in a naive order, and all values that are small enough to read. It needs no network.
+The page has the graph room by room (a room is one call of a module), the forward and backward
+walk, the same walk in a naive order, and all values that are small enough to read. It needs no
+network.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ SCRIPTS = tuple(  # each uses those before it
         "save", "search", "main",
     )
 )  # fmt: skip
-LARGE = 1000  # a graph of more nodes than this shows smaller matrices
-SHOWN, SHOWN_IN_LARGE = 256, 48  # elements of a matrix that is shown cell by cell
+LARGE = 1000  # graphs of more nodes show smaller matrices
+SHOWN, SHOWN_IN_LARGE = 256, 48  # most elements of a matrix that is shown cell by cell
 
 
 class GraphPage(html.Page):
-    """What `explore` gives: the page, and the `graph` on it. Notebooks show it."""
+    """The result of `explore`: a page and the `graph` on it. Notebooks display it."""
 
     def __init__(self, graph: Graph, text: str, path: str | os.PathLike[str] | None):
         self.graph = graph
@@ -46,7 +47,7 @@ class GraphPage(html.Page):
         return f"{self.graph!r}, {super().summary()}"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        """Text, the page itself and, where that cannot be shown, a still picture."""
+        """Text, the page, and a still picture for viewers that cannot show the page."""
         bundle = super()._repr_mimebundle_()
         with contextlib.suppress(GraphvizMissing):
             bundle["image/svg+xml"] = run_dot(dot_source(self.graph), "svg").decode()
@@ -62,14 +63,14 @@ def explore(
     max_values: int | None = None,
     title: str | None = None,
 ) -> GraphPage:
-    """Write the page of a graph to `path`; the GraphPage returned shows itself in notebooks.
+    """Write the page of a graph to `path`; notebooks display the GraphPage returned.
 
-    source      a loss; a function without arguments that returns one, which is run so that all
-                values are recorded; a Recording; or a Graph
-    path        where to write the page; None: nowhere
-    model       the nn.Module that gives parameters their names, if it is not found by itself
-    gradient    that of a tensor that is not a scalar
-    max_values  matrices of up to so many elements are shown cell by cell, larger ones as summaries;
+    source      a loss; a function without arguments that returns one, which is run under
+                `record`; a Recording; or a Graph
+    path        the file of the page; None: it is not written
+    model       the nn.Module with the parameters' names, if it is not among the variables
+    gradient    dL/dsource, for a tensor that is not a scalar
+    max_values  show matrices of up to this many elements cell by cell, larger ones as summaries;
                 None: as many as keep the page small
 
         page = graph.explore(lambda: model(x).square().mean(), "page.html")

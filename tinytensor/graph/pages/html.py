@@ -1,4 +1,4 @@
-"""One-file pages: styles, scripts and data inside, nothing fetched from anywhere.
+"""Pages in one file: styles, scripts and data are inside, and nothing is fetched.
 
     html = page("Attention", "<main id=app></main>", {"maps": maps}, ["attention.css"],
                 ["attention.js"])
@@ -30,7 +30,7 @@ TITLE = 200  # characters of a title
 
 Asset = str | Path
 
-# Whatever a label or a value says, the page runs no script but its own and asks no server.
+# Whatever a label or value contains, the page runs only its own scripts and contacts no server.
 POLICY = (
     "default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data: blob:; "
     "base-uri 'none'; form-action 'none'"
@@ -93,7 +93,7 @@ def asset(name: Asset) -> str:
 
 
 def _fingerprint(code: str) -> str:
-    """What the policy knows a script by."""
+    """The hash of a script, for the policy."""
     digest = hashlib.sha256(code.encode()).digest()
     return f"'sha256-{base64.b64encode(digest).decode()}'"
 
@@ -103,12 +103,12 @@ def _data_block(name: str, value: object) -> str:
 
 
 def to_json(value: object) -> str:
-    """JSON that may stand inside <script>, of clean text.
+    """JSON of clean text that is safe inside <script>.
 
-    nan and inf, which JSON does not know, are strings.
+    nan and inf, which JSON lacks, are strings.
     """
     text = json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for character in "<>&\u2028\u2029":  # in JSON these are only found inside strings
+    for character in "<>&\u2028\u2029":  # in JSON these occur only inside strings
         text = text.replace(character, f"\\u{ord(character):04x}")
     return text
 
@@ -126,14 +126,14 @@ def _plain(value: Any) -> Any:
 
 
 class Page:
-    """A page: its text `html`, and the `path` that it was written to. Notebooks show it."""
+    """A page: its text `html`, and the `path` of its file. Notebooks display it."""
 
     def __init__(self, html: str, path: str | os.PathLike | None = None):
         self.html = html
         self.path = None if path is None else write_page(path, html)
 
     def summary(self) -> str:
-        """What it shows, in a few words."""
+        """The content of the page, in a few words."""
         return f"{len(self.html) / 1e3:,.0f} KB"
 
     def __repr__(self) -> str:
@@ -145,7 +145,7 @@ class Page:
 
 
 def frame(html: str, height: int = 640) -> str:
-    """The page inside another one, for notebooks: a frame that shares nothing with it."""
+    """The page in an isolated frame, for notebooks."""
     return (
         f'<iframe srcdoc="{escape_html(html)}" sandbox="allow-scripts allow-downloads" '
         f'style="width: 100%; height: {height}px; border: 0" loading="lazy"></iframe>'
@@ -153,7 +153,7 @@ def frame(html: str, height: int = 640) -> str:
 
 
 def write_page(path: str | os.PathLike, html: str) -> Path:
-    """Write the page whole, or leave what was there."""
+    """Write the page; on an error an older file stays as it was."""
     return write_text(path, html)
 
 

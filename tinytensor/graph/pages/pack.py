@@ -1,7 +1,7 @@
-"""A graph packed for the page: strings and shapes once each, numbers as one block of float32.
+"""Pack a graph for the page: each string and shape once, numbers as one block of float32.
 
-`explore-data.js` reads what is written here; the two are to be changed together. Arrays that occur
-several times, as a gradient that an addition hands on, are stored once.
+`explore-data.js` reads this format; change both together. Arrays that occur several times, such as
+a gradient that an addition passes on, are stored once.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ from .rooms import Room, Rooms, build
 
 KINDS = ("op", "parameter", "leaf", "constant")
 ENTRIES = ("node", "room", "in", "out")
-BUDGET = 350_000  # numbers in a page, about 1.9 MB; larger matrices give way to summaries first
-LIMITS = (4096, 1024, 512, 256, 128, 64, 32, 16, 4)  # of elements in a matrix, to be tried
+BUDGET = 350_000  # numbers in a page, about 1.9 MB; the largest matrices become summaries
+LIMITS = (4096, 1024, 512, 256, 128, 64, 32, 16, 4)  # candidates for the most elements of a matrix
 NOTHING = -1
 
 
 class Pool:
-    """Things that are stored once and named by their place."""
+    """Items that are stored once and referred to by index."""
 
     def __init__(self) -> None:
         self.items: list[Any] = []
         self._places: dict[Any, int] = {}
 
     def put(self, item: Any, key: Any = None) -> int:
-        """The place of an item; `key` tells items apart, if they cannot do so themselves."""
+        """The index of an item; `key` identifies items that are not hashable."""
         key = item if key is None else key
         place = self._places.get(key)
         if place is None:
@@ -45,7 +45,7 @@ class Pool:
 
 
 class Texts:
-    """Names, as much of them as a page shows, each stored once."""
+    """Names, cut to the length that a page shows, each stored once."""
 
     def __init__(self) -> None:
         self.pool = Pool()
@@ -55,12 +55,12 @@ class Texts:
         return self.pool.items
 
     def put(self, text: str, most: int = NAME) -> int:
-        """The place of a name, cut to `most` characters."""
+        """The index of a name, cut to `most` characters."""
         return self.pool.put(one_line(text, most))
 
 
 class Numbers:
-    """All values of a page. Each is a code: its shape's place, and whether it is a summary."""
+    """All values of a page. The code of each is its shape's index and a bit for summaries."""
 
     def __init__(self, shapes: Pool, limit: int):
         self.shapes, self.limit = shapes, limit
@@ -70,7 +70,7 @@ class Numbers:
         self._by_id: dict[int, int] = {}
 
     def put(self, value: Value | None) -> int:
-        """The number by which the page refers to a value."""
+        """The index by which the page refers to a value."""
         if value is None:
             return NOTHING
         known = self._by_id.get(id(value))
@@ -81,7 +81,7 @@ class Numbers:
     def _store(self, value: Value) -> int:
         summary = not value.is_small or math.prod(value.shape) > self.limit
         numbers = _summary(value.summary()) if summary else value.data
-        # Infinity is float32's word for a float64 that is too large for it.
+        # A float64 that is too large for float32 becomes infinity.
         with np.errstate(over="ignore"):
             content = np.asarray(numbers, dtype=np.float64).astype("<f4").tobytes()
         code = 2 * self.shapes.put(tuple(value.shape)) + summary
@@ -104,7 +104,7 @@ def _summary(value: Value) -> list[float]:
 
 
 def pack(graph: Graph, wrong: WrongWalk | None) -> tuple[dict[str, Any], str]:
-    """(what JSON holds, the block of numbers) for the page."""
+    """(data for JSON, the block of numbers) of the page."""
     rooms = build(graph)
     named = labels(graph)
     texts, shapes, names, formulas, sources = Texts(), Pool(), Pool(), Pool(), Pool()
@@ -208,7 +208,7 @@ def _wrong(walk: WrongWalk, numbers: Numbers) -> dict[str, Any]:
 
 
 def _first_room(rooms: Rooms) -> int:
-    """The room that the page opens with: the first that shows more than one box."""
+    """The index of the first room to show: the outermost with more than one box."""
     room = rooms.all[0]
     while len(room.items) == 1 and isinstance(room.items[0], Room) and not room.items[0].inline:
         room = room.items[0]
@@ -216,7 +216,7 @@ def _first_room(rooms: Rooms) -> int:
 
 
 def affordable_limit(graph: Graph) -> int:
-    """The largest number of elements of a matrix for which all of them fit into the budget."""
+    """The size limit of matrices, the largest for which all of them fit into the budget."""
     sizes = [math.prod(value.shape) for value in _all_values(graph) if value.is_small]
     for limit in LIMITS:
         if sum(size for size in sizes if size <= limit) <= BUDGET:

@@ -12,8 +12,8 @@ from typing import Any
 from ...text import one_line
 from .html import Page, page
 
-MOST_POINTS = 1500  # of a curve, and
-MOST_COLUMNS = 400  # of a heat map; more are averaged in groups
+MOST_POINTS = 1500  # of a curve; more are averaged in groups
+MOST_COLUMNS = 400  # of a heat map, likewise
 
 BODY = '<main id="report"></main>'
 STYLES = ["report.css"]
@@ -48,8 +48,8 @@ def training_report(
     """Write a page of curves and heat maps from the log of a training.
 
     log: a file with one JSON object on each line, as the Trainer writes it; a Trainer's folder; or
-    the records themselves. What the log has is drawn: each figure over the steps, together with
-    its `train_…` and `val_…` forms; and by layer, if the Trainer had watch=True.
+    the records themselves. The page has a chart for each figure over the steps, together with its
+    `train_…` and `val_…` forms, and heat maps by layer if the Trainer had watch=True.
 
         graph.training_report("out/run/log.jsonl", "report.html")
     """
@@ -105,7 +105,7 @@ def _record(line: str) -> dict[str, Any] | None:
 
 
 def report_data(records: list[dict[str, Any]], notes: list[str]) -> dict[str, Any]:
-    """What the page draws: summary, notes, charts of curves, and heat maps."""
+    """The data of the page: summary, notes, charts of curves, and heat maps."""
     steps = _steps(records, notes)
     charts = _charts(records, steps, notes)
     heats = [heat for name in LAYERS if (heat := _heat(name, records, steps)) is not None]
@@ -125,7 +125,7 @@ def report_data(records: list[dict[str, Any]], notes: list[str]) -> dict[str, An
 
 
 def _steps(records: list[dict[str, Any]], notes: list[str]) -> list[float]:
-    """The step of each record; that of the one before it, or its number, if it has none."""
+    """The step of each record; the number of its line if it has none."""
     steps: list[float] = []
     missing = 0
     for number, record in enumerate(records, 1):
@@ -187,7 +187,7 @@ def _title(name: str) -> str:
 
 
 def _is_broken(record: dict[str, Any], field: str) -> bool:
-    """Whether a figure is there, but as null or as NaN."""
+    """True if a figure is null, NaN or infinite."""
     value = record.get(field, 0.0)
     return value is None or (isinstance(value, float) and not math.isfinite(value))
 
@@ -201,7 +201,7 @@ def _base(field: str) -> str:
 
 
 def _thinned(pairs: list[tuple[float, float]], most: int) -> tuple[list[float], list[float]]:
-    """At most so many points, each the mean of neighbours."""
+    """At most `most` points, each the mean of neighbours."""
     size = math.ceil(len(pairs) / most)
     groups = [pairs[i : i + size] for i in range(0, len(pairs), size)]
     means = [[_short(sum(column) / len(group)) for column in zip(*group)] for group in groups]
@@ -219,7 +219,7 @@ def _short(value: float) -> float:
 
 
 def _heat(name: str, records: list[dict[str, Any]], steps: list[float]) -> dict[str, Any] | None:
-    """Layers, steps and values (layers × steps) of one figure; None if the log has it not."""
+    """Layers, steps and values (layers × steps) of one figure; None if the log lacks it."""
     found: list[tuple[float, dict[str, Any]]] = []
     for step, record in zip(steps, records):
         layers = record.get("layers")
@@ -253,7 +253,7 @@ def _mean(values: list[Any]) -> float | None:
 
 
 def _mean_of_logs(values: list[Any]) -> float | None:
-    """The geometric mean; 0 if there is nothing above it."""
+    """The geometric mean of the positive values; 0 if there are none."""
     numbers = [value for value in values if _is_number(value)]
     above = [math.log(value) for value in numbers if value > 0]
     if above:
@@ -267,7 +267,7 @@ def _mean_of_logs(values: list[Any]) -> float | None:
 
 
 def _summary(records: list[dict[str, Any]], steps: list[float]) -> list[tuple[str, str]]:
-    """[(name, text)]: how far it went, how long it took, and the last and best losses."""
+    """[(name, text)]: steps, epochs, time, and the last and best losses."""
     rows = [("Steps", f"{max(steps):g}")]
     for field, label, text in (
         ("epoch", "Epochs", "{:g}".format),

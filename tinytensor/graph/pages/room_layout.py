@@ -1,7 +1,7 @@
-"""A picture for each room: places made ahead of time by Graphviz, so the page needs no layout code.
+"""A picture for each room, laid out in advance by Graphviz, so the page needs no layout code.
 
-Graphviz sees only sizes and edges; the page writes the labels. So rooms of one geometry share one
-layout, as the twelve blocks of a GPT do, and no name can break the DOT text.
+Graphviz gets only sizes and edges; the page writes the labels. So rooms of equal geometry, such as
+the twelve blocks of a GPT, share one layout, and no name can break the DOT text.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from .rooms import Room, Rooms
 
 POINTS = 72  # Graphviz's points in an inch
 CHARACTER = 6.7  # width of a letter of the page's labels
-THUMBNAIL = 34  # room for the little picture of a value, and as much for the gradient
+THUMBNAIL = 34  # the width of the small picture of a value, and of that of its gradient
 HEIGHT = 44
 BOX_HEIGHT = 58
 PORT = (124, 26)
-STEP = 12  # widths are rounded up to this, so that near-alike rooms share a layout
+STEP = 12  # widths are rounded up to a multiple, so that similar rooms share a layout
 CONSTANT_HEIGHT = 24
-SPINE = 12  # how much straighter edges from ops are than those from leaves
-BESIDE = 2  # leaves at the side of an op
-LONG_ROW = 6  # more alike entries than this are put into several rows
+SPINE = 12  # the weight of edges from ops, which makes them straighter than those of leaves
+BESIDE = 2  # most leaves beside an op
+LONG_ROW = 6  # more alike entries are put into several rows
 
 
 @dataclass
 class Entry:
-    """Something drawn in a room: a node, a room inside it, or a port to what is outside.
+    """An item of a room: a node, an inner room, or a port to the outside.
 
-    kind "node" or "in" or "out" (ports, named by the node outside or inside), "room"
-    key  the node's id, or the room's index
-    frame  the inline room that it is framed by
+    kind     "node", "room", or "in" and "out" for ports
+    key      the id of the node (of a port: outside or inside), or the index of the room
+    frame    the inline room around it
     """
 
     kind: str
@@ -43,12 +43,12 @@ class Entry:
     width: int
     height: int
     frame: Room | None = None
-    is_made: bool = True  # by an op, not a leaf
+    is_made: bool = True  # by an op; False for a leaf
 
 
 @dataclass
 class Picture:
-    """What a room shows: entries in a fixed order, edges between their places in it."""
+    """The content of a room: entries in a fixed order, and edges between their indices."""
 
     room: Room
     entries: list[Entry]
@@ -56,7 +56,7 @@ class Picture:
     frames: list[Room] = field(default_factory=list)
 
     def geometry(self) -> tuple:
-        """All that the layout depends on."""
+        """Everything that the layout depends on."""
         sizes = tuple((e.width, e.height, e.kind, e.is_made) for e in self.entries)
         frames = tuple(self.frames.index(e.frame) if e.frame else -1 for e in self.entries)
         return sizes, frames, tuple(self.edges)
@@ -141,15 +141,15 @@ def round_up(width: float) -> int:
 
 
 def short_name(node: TracedNode, name: str) -> str:
-    """What a picture writes on a node: the last part of a parameter's path; not too long."""
+    """The text on a node, cut: the name, or the last part of a parameter's path."""
     short = name.rsplit(".", 1)[-1] if node.kind == "parameter" else name
     return short if len(short) <= 22 else short[:21] + "…"
 
 
 def labels(graph: Graph) -> list[str]:
-    """A name for each node: "q = matmul" for an op whose result the user's code calls q.
+    """A name for each node: "q = matmul" for an op whose result is the user's variable q.
 
-    That of a nameless constant is what the op that takes it calls it.
+    A nameless constant gets the name of the argument that it is passed as.
     """
     found = [" = ".join(filter(None, (node.variable, node.name))) for node in graph.nodes]
     for node in graph.nodes:
@@ -184,7 +184,7 @@ def lay_out(found: list[Picture]) -> tuple[list[dict[str, Any]], list[int]]:
 
 
 def to_dot(picture: Picture) -> str:
-    """DOT text of a picture: boxes of fixed size without labels."""
+    """The DOT text of a picture: boxes of fixed size without labels."""
     lines = [
         "digraph {",
         "graph [rankdir=TB, nodesep=0.25, ranksep=0.4, splines=spline]",
@@ -212,7 +212,7 @@ def to_dot(picture: Picture) -> str:
     for above, below in _wrapped(picture):
         lines.append(f"n{above} -> n{below} [style=invis]")
     for start, end in picture.edges:
-        if start in beside.get(end, ())[2:]:  # to the right of its op: Graphviz puts heads there
+        if start in beside.get(end, ())[2:]:  # right of its op, where Graphviz puts heads
             lines.append(f"n{end} -> n{start} [dir=back]")
         else:
             straight = f" [weight={SPINE}]" if picture.entries[start].is_made else ""
@@ -225,10 +225,10 @@ def _one_rank(rank: str, places: list[int]) -> str:
 
 
 def _rows(picture: Picture) -> dict[int, list[int]]:
-    """{op: the op and the leaves beside it}: what is computed runs down, leaves stand at its side.
+    """{op: the op and the leaves beside it}: ops run down, their leaves are at their sides.
 
-    Beside an op are the leaves that it alone uses, one to the left and one to the right; with more
-    of them it would be a long row, and they stay above.
+    The leaves that only one op uses are beside it, one on the left and one on the right; with more
+    of them the row would be long, and they stay above.
     """
     uses = Counter(start for start, _ in picture.edges)
     rows: dict[int, list[int]] = {}
@@ -245,7 +245,7 @@ def _rows(picture: Picture) -> dict[int, list[int]]:
 
 
 def _wrapped(picture: Picture) -> list[tuple[int, int]]:
-    """Pairs (above, below) that break a long row of alike entries, as the heads of a layer are."""
+    """Pairs (above, below) that wrap a long row of alike entries, such as attention heads."""
     before: dict[int, list[int]] = {}
     after: dict[int, list[int]] = {}
     for start, end in picture.edges:
@@ -263,7 +263,7 @@ def _wrapped(picture: Picture) -> list[tuple[int, int]]:
 
 
 def _read(picture: Picture, output: bytes) -> dict[str, Any]:
-    """Places from Graphviz's JSON, in whole pixels, with y pointing down."""
+    """The places in Graphviz's JSON, in whole pixels, with y pointing down."""
     drawn = json.loads(output)
     _, _, width, height = _numbers(drawn["bb"])
     objects = drawn.get("objects", [])
@@ -297,7 +297,7 @@ def _numbers(text: str) -> list[float]:
 def _spline(pos: str, height: float) -> list[int]:
     """Graphviz's "e,x,y x,y x,y …" as a flat list: a start, Bézier triples, and the arrow's tip.
 
-    With "s,x,y" the tip is at the start, and the curve is turned around.
+    With "s,x,y" the tip is at the start, and the curve is reversed.
     """
     points = [_numbers(part) for part in pos.split() if part[0] not in "es"]
     tips = [part for part in pos.split() if part[0] in "es"]

@@ -1,9 +1,9 @@
-"""The modules of a graph as rooms inside rooms: what the page draws, one room at a time.
+"""The modules of a graph as nested rooms; the page draws one room at a time.
 
 A room is one call of a module. It holds ops in the order they ran, the rooms of the modules called
 inside it, and the leaves (parameters, inputs, constants) that only its own ops use. Because a room
-is an unbroken run of ops, what feeds it ran before it and what it feeds runs after it: a picture
-with the inner rooms as boxes has no cycles, even when a module is called again and again.
+is a contiguous run of ops, all its inputs ran before it and all its users run after it: a picture
+with the inner rooms as boxes has no cycles, even when a module is called several times.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 from ..data.graph import Graph
 
-INLINE = 2  # a room with this few ops is drawn as a frame inside its parent, not as a closed box
-CROWDED = 140  # a room with more items than this is cut into parts
+INLINE = 2  # a room with at most this many ops is drawn as a frame in its parent, not as a box
+CROWDED = 140  # a room with more items is cut into parts
 PART = 60  # items in each of them
 
 
@@ -24,10 +24,10 @@ class Room:
     """One call of a module, or a part of a long one.
 
     path      of the module, "" for the whole graph
-    label     how the box is titled: the path within the parent, or "part 2 of 9"
+    label     the title of the box: the path within the parent, or "part 2 of 9"
     call      1 for the first call of the module inside its parent, 2 for the next one
     items     node ids and rooms, in the order they ran
-    ops       how many ops run inside, at any depth
+    ops       the number of ops inside, at any depth
     """
 
     path: str
@@ -41,7 +41,7 @@ class Room:
 
     @property
     def inline(self) -> bool:
-        """Whether it is drawn as a frame inside its parent: few ops and no rooms of its own."""
+        """True if it is drawn as a frame in its parent: few ops and no inner rooms."""
         return (
             self.parent is not None
             and self.ops <= INLINE
@@ -50,7 +50,7 @@ class Room:
 
     @property
     def view(self) -> Room:
-        """The room whose picture shows what is in this one."""
+        """The room whose picture shows the content of this one."""
         return self.parent if self.inline and self.parent is not None else self
 
     def chain(self) -> list[Room]:
@@ -71,7 +71,7 @@ class Rooms:
 
     @property
     def views(self) -> list[Room]:
-        """The rooms that have a picture of their own."""
+        """The rooms with a picture of their own."""
         return [room for room in self.all if not room.inline]
 
 
@@ -101,7 +101,7 @@ def _walk(root: Room) -> Iterator[Room]:
 
 
 def _place_ops(graph: Graph, root: Room) -> None:
-    """Open and close rooms as the ops, in the order they ran, go from module to module."""
+    """Go through the ops in order, and open and close rooms as their modules change."""
     known = {node.module for node in graph.nodes if node.kind == "op"}
     known.update(path for path, module in graph.modules.items() if module.calls)
     known.discard("")
@@ -138,10 +138,10 @@ def _open(graph: Graph, parent: Room, path: str) -> Room:
 
 
 def _part_calls(graph: Graph, root: Room) -> None:
-    """Part the calls of a module that follow each other without an op between them.
+    """Separate the calls of a module that follow each other without an op in between.
 
-    They look like one run of ops. If it is the same sequence as often as the module was called,
-    each repetition is a call.
+    They look like one run of ops. If the run repeats one sequence as often as the module was
+    called, each repetition is a call.
     """
     rooms = list(_walk(root))
     runs = Counter(room.path for room in rooms)
@@ -149,7 +149,7 @@ def _part_calls(graph: Graph, root: Room) -> None:
         module = graph.modules.get(room.path)
         calls, rest = divmod(module.calls, runs[room.path]) if module else (1, 0)
         if room.parent is None or calls < 2 or rest:
-            continue  # fewer calls than runs: parts of it were called by themselves
+            continue  # fewer calls than runs: parts of it were called separately
         size, uneven = divmod(len(room.items), calls)
         if uneven or not size:
             continue
@@ -190,7 +190,7 @@ def _cut_into_parts(room: Room) -> None:
 
 
 def _place_leaves(graph: Graph, home: dict[int, Room], root: Room) -> None:
-    """Put each leaf into the innermost room that holds all ops which use it."""
+    """Put each leaf into the innermost room that contains all of its users."""
     users: dict[int, list[int]] = {}
     for node in graph.nodes:
         if node.kind == "op":
