@@ -119,7 +119,7 @@ def mamba(lib: Any) -> Step:
 
 
 def mamba_of_primitives(lib: Any, width: int) -> Any:
-    """The block of nn/mamba.py in PyTorch's ops, with a loop over time for the scan."""
+    """The block of nn/models/mamba.py in PyTorch's ops, with a loop over time for the scan."""
     nn, F = lib.nn, lib.nn.functional
     channels, states, rank = 2 * width, 16, width // 16
 

@@ -20,7 +20,7 @@ from plots import bars, heat_map
 import nn
 import nn.functional as F
 import tinytensor as tt
-from nn.sampling import apply_temperature, top_k_filter, top_p_filter
+from nn.generation.sampling import apply_temperature, top_k_filter, top_p_filter
 
 FOLLOWS = {  # how often, of ten, a word comes after another
     "<start>": {"the": 6, "a": 4},

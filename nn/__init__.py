@@ -1,4 +1,33 @@
-"""Neural networks on tinytensor: `import nn`, `import nn.functional as F`."""
+"""Neural networks on tinytensor: `import nn`, `import nn.functional as F`.
+
+Every public name is here: nn.Linear, nn.GPT, nn.generate … The files behind them:
+
+modules       module        Module: parameters, buffers and submodules
+              module_hooks  hooks around forward and backward
+              module_state  train/eval mode, dtype and device, state_dict
+              parameter, parameter_container  Parameter, ParameterList, ParameterDict
+              container     Sequential, ModuleList, ModuleDict, Flatten, Identity
+              summary       a table of a network's layers
+              parallel      DataParallel
+              pickles       old module names, for pickles that contain them
+layers        linear        Linear, Bilinear, Embedding
+              convolution, pooling, padding, resample
+              norm          batch, layer, group, instance and RMS norm
+              dropout, activation, distance
+              residual      five forms of skip connection
+              recurrent, recurrent_base  RNN, LSTM, GRU and their cells
+transformers  attention     MultiheadAttention, AdditiveAttention
+              attention_masks, attention_capture  masks; recorded attention weights
+              position      sinusoidal, learned, rotary and ALiBi positions
+              transformer, transformer_layers  encoder and decoder
+losses        loss, margin_loss, pair_loss
+functions     functional    the functions, as in torch.nn.functional
+              init          initial values of parameters, as in torch.nn.init
+
+rooms         generation/   greedy, sampling, beam search, key-value caches
+              models/       GPT, BERT, translators, Mamba, diffusion, experts, graph convolution
+              utils/        gradient clipping, parametrizations, packed sequences
+"""
 
 from tinytensor.autograd.site import add_internal_folder
 
@@ -35,8 +64,6 @@ from .activation import (
 from .attention import AdditiveAttention, MultiheadAttention, attention_pooling
 from .attention_capture import capture_attention
 from .attention_masks import combined_mask, look_ahead_mask, padding_mask
-from .beam_search import beam_search
-from .bert import BERT, BERTConfig
 from .container import (
     Flatten,
     Identity,
@@ -53,17 +80,6 @@ from .convolution import (
     ConvTranspose2d,
     ConvTranspose3d,
 )
-from .diffusion import (
-    AdaptiveLayerNorm,
-    DiTBlock,
-    DiTFinalLayer,
-    PatchEmbed,
-    TimestepEmbedding,
-    modulate,
-    patchify,
-    timestep_embedding,
-    unpatchify,
-)
 from .distance import CosineSimilarity, PairwiseDistance
 from .dropout import (
     AlphaDropout,
@@ -73,15 +89,9 @@ from .dropout import (
     Dropout3d,
     FeatureAlphaDropout,
 )
-from .experts import MixtureOfExperts, SwitchLayer, load_balancing_loss, router_z_loss
-from .generate import generate, stream
-from .gpt import GPT, GPTConfig
-from .graph_conv import (
-    GraphConvolution,
-    add_self_loops,
-    normalize_adjacency,
-)
-from .kv_cache import KVCache
+from .generation.beam_search import beam_search
+from .generation.generate import generate, stream
+from .generation.kv_cache import KVCache
 from .linear import (
     Bilinear,
     Embedding,
@@ -100,7 +110,6 @@ from .loss import (
     PoissonNLLLoss,
     SmoothL1Loss,
 )
-from .mamba import Mamba
 from .margin_loss import (
     CosineEmbeddingLoss,
     HingeEmbeddingLoss,
@@ -111,6 +120,28 @@ from .margin_loss import (
     TripletMarginLoss,
     TripletMarginWithDistanceLoss,
 )
+from .models.bert import BERT, BERTConfig
+from .models.diffusion import (
+    AdaptiveLayerNorm,
+    DiTBlock,
+    DiTFinalLayer,
+    PatchEmbed,
+    TimestepEmbedding,
+    modulate,
+    patchify,
+    timestep_embedding,
+    unpatchify,
+)
+from .models.experts import MixtureOfExperts, SwitchLayer, load_balancing_loss, router_z_loss
+from .models.gpt import GPT, GPTConfig
+from .models.graph_conv import (
+    GraphConvolution,
+    add_self_loops,
+    normalize_adjacency,
+)
+from .models.mamba import Mamba
+from .models.seq2seq import Seq2SeqTransformer
+from .models.seq2seq_rnn import Seq2SeqRNN
 from .module import Module
 from .norm import (
     BatchNorm1d,
@@ -150,6 +181,7 @@ from .parameter_container import (
     ParameterDict,
     ParameterList,
 )
+from .pickles import register_old_names
 from .pooling import (
     AdaptiveAvgPool1d,
     AdaptiveAvgPool2d,
@@ -185,13 +217,12 @@ from .residual import (
     stacked_features,
     stacked_weight,
 )
-from .seq2seq import Seq2SeqTransformer
-from .seq2seq_rnn import Seq2SeqRNN
 from .summary import summary
 from .transformer import Transformer, TransformerDecoder, TransformerEncoder
 from .transformer_layers import TransformerDecoderLayer, TransformerEncoderLayer
 
 add_internal_folder(__file__)
+register_old_names()
 
 __all__ = [
     "BERT",

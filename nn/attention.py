@@ -20,7 +20,7 @@ from . import functional as F
 from . import init
 from .attention_capture import capture_attention, capturing, record
 from .attention_masks import as_bias
-from .kv_cache import LayerCache, MemoryCache
+from .generation.kv_cache import LayerCache, MemoryCache
 from .linear import Linear
 from .module import Module
 from .parameter import Parameter
@@ -354,7 +354,7 @@ class AdditiveAttention(Module):
         # (N, L, 1, hidden) + (N, 1, S, hidden) → (N, L, S, hidden)
         hidden = tt.tanh(self.query_proj(query).unsqueeze(2) + self.key_proj(key).unsqueeze(1))
         scores = self.score(hidden).squeeze(-1)  # (N, L, S, 1) → (N, L, S)
-        weights = _masked_softmax(scores, key_padding_mask)
+        weights = masked_softmax(scores, key_padding_mask)
         record(weights)
         dropped = F.dropout(weights, self.dropout, self.training)
         y = dropped @ (key if value is None else value)
@@ -364,7 +364,7 @@ class AdditiveAttention(Module):
         return f"dropout={self.dropout}" if self.dropout else ""
 
 
-def _masked_softmax(scores: Tensor, key_padding_mask: Tensor | None) -> Tensor:
+def masked_softmax(scores: Tensor, key_padding_mask: Tensor | None) -> Tensor:
     """softmax over the last dimension, 0 where masked, also where a whole row is."""
     if key_padding_mask is None:
         return F.softmax(scores, dim=-1)

@@ -15,7 +15,7 @@ from . import functional as F
 from . import init
 from .attention_masks import as_bias
 from .container import ModuleList
-from .kv_cache import DecoderCache
+from .generation.kv_cache import DecoderCache
 from .module import Module
 from .norm import LayerNorm
 from .transformer_layers import TransformerDecoderLayer, TransformerEncoderLayer

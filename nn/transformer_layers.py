@@ -10,7 +10,7 @@ from tinytensor.tensor import Tensor
 from . import functional as F
 from .attention import MultiheadAttention
 from .dropout import Dropout
-from .kv_cache import LayerCache, MemoryCache
+from .generation.kv_cache import LayerCache, MemoryCache
 from .linear import Linear
 from .module import Module
 from .norm import LayerNorm

@@ -113,8 +113,9 @@ PAGES = {
         {
             NN: [
                 "attention", "attention_masks", "attention_capture", "position",
-                "transformer_layers", "transformer", "seq2seq", "gpt", "bert", "generate",
-                "sampling", "beam_search", "decoding", "decode_step", "kv_cache",
+                "transformer_layers", "transformer", "models.seq2seq", "models.gpt", "models.bert",
+                "generation.generate", "generation.sampling", "generation.beam_search",
+                "generation.next_logits", "generation.fast_decode", "generation.kv_cache",
             ]
         },
     ),
@@ -123,8 +124,8 @@ PAGES = {
         "RNN, LSTM, GRU; residual nets, experts, Mamba, diffusion, graphs.",
         {
             NN: [
-                "recurrent_base", "recurrent", "seq2seq_rnn", "residual", "experts", "mamba",
-                "diffusion", "graph_conv", REST,
+                "recurrent_base", "recurrent", "models.seq2seq_rnn", "residual", "models.experts",
+                "models.mamba", "models.diffusion", "models.graph_conv", REST,
             ]
         },
     ),

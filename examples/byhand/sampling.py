@@ -6,7 +6,7 @@ The sheet adds the probabilities from the bottom of the list.
 from __future__ import annotations
 
 import tinytensor as tt
-from nn.sampling import inverse_cdf
+from nn.generation.sampling import inverse_cdf
 
 from .notation import matrix, vector
 from .sheet import Sheet, main, worksheet

@@ -7,8 +7,8 @@ from typing import Any
 
 import nn
 import tinytensor as tt
-from nn.decode_step import decode_step
-from nn.kv_cache import LayerCache
+from nn.generation.fast_decode import fast_decode
+from nn.generation.kv_cache import LayerCache
 
 
 def decode(x: Any, keys: Any, values: Any, *layers: Any) -> tuple:
@@ -24,7 +24,7 @@ def decode(x: Any, keys: Any, values: Any, *layers: Any) -> tuple:
     cache = LayerCache((samples, heads, length + 1, depth), dtype=x.dtype)
     with tt.no_grad():
         cache.extend(keys, values)
-        y = decode_step(block, x[:, None].contiguous(), cache)
+        y = fast_decode(block, x[:, None].contiguous(), cache)
         if y is None:
             y = block(x[:, None], cache=cache)
     return y[:, 0], cache.keys[:, :, -1], cache.values[:, :, -1]

@@ -5,7 +5,7 @@ from .table import I, M, Row, T, V
 
 
 def note(file: str) -> dict:
-    return {"torch": None, "note": f"PyTorch has none; compared in tests/nn/{file}"}
+    return {"torch": None, "note": f"PyTorch has none; compared in tests/nn/models/{file}"}
 
 
 MAMBA, EXPERTS = note("test_mamba.py"), note("test_experts.py")

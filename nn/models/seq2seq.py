@@ -8,16 +8,16 @@ from typing import Any
 
 from tinytensor.tensor import Tensor
 
-from . import functional as F
-from . import init
-from .attention_masks import padding_mask
-from .decoding import inference, modules_of
-from .generate import generate
-from .kv_cache import DecoderCache
-from .linear import Embedding, Linear
-from .module import Module
-from .position import SinusoidalPosition
-from .transformer import Transformer
+from .. import functional as F
+from .. import init
+from ..attention_masks import padding_mask
+from ..generation.generate import generate
+from ..generation.kv_cache import DecoderCache
+from ..generation.next_logits import inference, modules_of
+from ..linear import Embedding, Linear
+from ..module import Module
+from ..position import SinusoidalPosition
+from ..transformer import Transformer
 
 
 class Seq2SeqTransformer(Module):

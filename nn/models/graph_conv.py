@@ -10,10 +10,10 @@ import tinytensor as tt
 from tinytensor.errors import ShapeError
 from tinytensor.tensor import Tensor
 
-from . import functional as F
-from . import init
-from .module import Module
-from .parameter import Parameter
+from .. import functional as F
+from .. import init
+from ..module import Module
+from ..parameter import Parameter
 
 
 def add_self_loops(adjacency: Tensor) -> Tensor:

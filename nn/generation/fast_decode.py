@@ -11,17 +11,17 @@ from tinytensor.autograd.variable import wrap
 from tinytensor.kernels.route import load, worth_it
 from tinytensor.tensor import Tensor
 
-from .attention_capture import capturing
+from ..attention_capture import capturing
+from ..linear import Linear
+from ..module import Module
+from ..norm import LayerNorm
 from .kv_cache import LayerCache
-from .linear import Linear
-from .module import Module
-from .norm import LayerNorm
 
 MOST_ROWS = 8  # with more sequences at once, the products are large enough for ops to pay
 _NONE = np.empty(0, dtype=np.float32)  # stands for no bias
 
 
-def decode_step(block: Any, x: Tensor, cache: LayerCache) -> Tensor | None:
+def fast_decode(block: Any, x: Tensor, cache: LayerCache) -> Tensor | None:
     """The block's output for x (N, 1, C), the token after those in the cache, which takes it in.
 
     None, and nothing is done, if a kernel is not there for it, or if somebody would see a
@@ -64,4 +64,4 @@ def _parameters(layer: Module) -> tuple[Any, Any]:
     return getattr(weight, "array", None), _NONE if bias is None else bias.array
 
 
-__all__ = ["decode_step"]
+__all__ = ["fast_decode"]

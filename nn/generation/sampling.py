@@ -13,7 +13,7 @@ import tinytensor as tt
 from tinytensor.errors import ShapeError
 from tinytensor.tensor import Tensor
 
-from . import functional as F
+from .. import functional as F
 
 
 def penalize_repetition(logits: Tensor, idx: Tensor, penalty: float) -> Tensor:

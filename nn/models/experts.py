@@ -15,9 +15,9 @@ import tinytensor as tt
 from tinytensor.errors import ShapeError
 from tinytensor.tensor import Tensor
 
-from .container import ModuleList
-from .linear import Linear
-from .module import Module
+from ..container import ModuleList
+from ..linear import Linear
+from ..module import Module
 
 
 class Routing(NamedTuple):

@@ -9,8 +9,8 @@ from typing import Any
 import tinytensor as tt
 from tinytensor.tensor import Tensor
 
-from . import functional as F
-from .decoding import NextLogits, check_prompt, inference, modules_of, stop_tokens
+from .. import functional as F
+from .next_logits import NextLogits, check_prompt, inference, modules_of, stop_tokens
 from .sampling import penalize_repetition
 
 

@@ -20,15 +20,15 @@ import tinytensor as tt
 from tinytensor.errors import ShapeError
 from tinytensor.tensor import Tensor
 
-from . import functional as F
-from . import init
-from .activation import GELU, SiLU
-from .attention import attend
-from .container import Sequential
-from .convolution import Conv2d
-from .linear import Linear
-from .module import Module
-from .norm import LayerNorm
+from .. import functional as F
+from .. import init
+from ..activation import GELU, SiLU
+from ..attention import attend
+from ..container import Sequential
+from ..convolution import Conv2d
+from ..linear import Linear
+from ..module import Module
+from ..norm import LayerNorm
 
 # ------------------------------------------------------------------------------------------
 # Conditioning

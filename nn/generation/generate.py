@@ -20,15 +20,8 @@ from tinytensor.generator import Generator
 from tinytensor.tensor import Tensor
 
 from .beam_search import beam_search
-from .decoding import NextLogits, check_prompt, inference, modules_of, stop_tokens
-from .sampling import (
-    Sampler,
-    apply_temperature,
-    inverse_cdf,
-    penalize_repetition,
-    top_k_filter,
-    top_p_filter,
-)
+from .next_logits import NextLogits, check_prompt, inference, modules_of, stop_tokens
+from .sampling import Sampler
 
 
 def generate(
@@ -168,13 +161,4 @@ def _given_numbers(uniforms: Any, rows: int, steps: int, device: Any) -> Tensor:
     return numbers.expand(rows, steps)
 
 
-__all__ = [
-    "apply_temperature",
-    "beam_search",
-    "generate",
-    "inverse_cdf",
-    "penalize_repetition",
-    "stream",
-    "top_k_filter",
-    "top_p_filter",
-]
+__all__ = ["generate", "stream"]

@@ -12,18 +12,16 @@ import pytest
 
 import nn
 import tinytensor as tt
-from nn.generate import (
+from nn import beam_search, generate, stream
+from nn.generation.sampling import (
     apply_temperature,
-    beam_search,
-    generate,
     inverse_cdf,
     penalize_repetition,
-    stream,
     top_k_filter,
     top_p_filter,
 )
 
-from ..ops.test_table import needs_torch, torch
+from ...ops.test_table import needs_torch, torch
 
 F = nn.functional
 INF = math.inf

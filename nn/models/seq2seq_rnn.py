@@ -13,14 +13,14 @@ import tinytensor as tt
 from tinytensor.errors import ShapeError
 from tinytensor.tensor import Tensor
 
-from . import functional as F
-from .attention import AdditiveAttention, _masked_softmax
-from .attention_capture import record
-from .attention_masks import padding_mask
-from .linear import Embedding, Linear
-from .module import Module
-from .recurrent import GRU, LSTM, GRUCell, LSTMCell
-from .utils.rnn import pack_padded_sequence, pad_packed_sequence
+from .. import functional as F
+from ..attention import AdditiveAttention, masked_softmax
+from ..attention_capture import record
+from ..attention_masks import padding_mask
+from ..linear import Embedding, Linear
+from ..module import Module
+from ..recurrent import GRU, LSTM, GRUCell, LSTMCell
+from ..utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 State = tuple[Tensor, ...]  # of the decoder: (h,), or (h, c) for an LSTM; each (N, H)
 
@@ -46,7 +46,7 @@ class _Attention(AdditiveAttention):
         """(Σ weightⱼ·valueⱼ (N, width), the weights (N, S))"""
         hidden = tt.tanh(self.query_proj(query).unsqueeze(1) + keys)  # (N, 1, H) + (N, S, H)
         scores = self.score(hidden).transpose(1, 2)  # (N, S, 1) → (N, 1, S)
-        weights = _masked_softmax(scores, padding)
+        weights = masked_softmax(scores, padding)
         record(weights)
         return (weights @ values).squeeze(1), weights.squeeze(1)  # (N, 1, …) → (N, …)
 

@@ -8,7 +8,7 @@ import pytest
 import nn
 import tinytensor as tt
 
-from ..ops.test_table import needs_torch, torch
+from ...ops.test_table import needs_torch, torch
 
 SRC = [[3, 1, 4, 1, 5], [2, 6, 5, 0, 0], [3, 0, 0, 0, 0]]
 LENGTHS = [5, 3, 1]

@@ -10,18 +10,18 @@ import tinytensor as tt
 from tinytensor.errors import ShapeError
 from tinytensor.tensor import Tensor
 
-from . import functional as F
-from . import init
-from .attention import attend
-from .container import ModuleList
-from .decode_step import decode_step
-from .dropout import Dropout
-from .generate import generate
-from .kv_cache import KVCache, LayerCache
-from .linear import Embedding, Linear
-from .module import Module
-from .norm import LayerNorm
-from .position import LearnedPosition, RotaryPosition
+from .. import functional as F
+from .. import init
+from ..attention import attend
+from ..container import ModuleList
+from ..dropout import Dropout
+from ..generation.fast_decode import fast_decode
+from ..generation.generate import generate
+from ..generation.kv_cache import KVCache, LayerCache
+from ..linear import Embedding, Linear
+from ..module import Module
+from ..norm import LayerNorm
+from ..position import LearnedPosition, RotaryPosition
 
 
 @dataclass
@@ -107,9 +107,9 @@ class Block(Module):
 
     def forward(self, x: Tensor, cache: LayerCache | None = None) -> Tensor:
         if cache is not None:
-            short = decode_step(self, x, cache)
-            if short is not None:
-                return short
+            y = fast_decode(self, x, cache)
+            if y is not None:
+                return y
         x = x + self.attn(self.norm1(x), cache)
         x = x + self.mlp(self.norm2(x))
         return x

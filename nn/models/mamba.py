@@ -14,12 +14,12 @@ import tinytensor as tt
 from tinytensor.errors import ShapeError
 from tinytensor.tensor import Tensor
 
-from . import functional as F
-from . import init
-from .convolution import Conv1d
-from .linear import Linear
-from .module import Module
-from .parameter import Parameter
+from .. import functional as F
+from .. import init
+from ..convolution import Conv1d
+from ..linear import Linear
+from ..module import Module
+from ..parameter import Parameter
 
 
 class Mamba(Module):

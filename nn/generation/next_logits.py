@@ -11,7 +11,7 @@ import tinytensor as tt
 from tinytensor.errors import ShapeError
 from tinytensor.tensor import Tensor
 
-from .module import Module
+from ..module import Module
 
 
 class NextLogits:

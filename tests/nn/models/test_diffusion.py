@@ -10,7 +10,7 @@ import pytest
 import nn
 import tinytensor as tt
 
-from ..ops.test_table import needs_torch, torch
+from ...ops.test_table import needs_torch, torch
 
 # ------------------------------------------------------------------------------------------
 # Worksheet 002-18-DiT: tokens are columns of two features; the last column of a weight is its bias

@@ -8,17 +8,17 @@ import tinytensor as tt
 from tinytensor.errors import ShapeError
 from tinytensor.tensor import Tensor
 
-from . import functional as F
-from . import init
-from .attention_masks import padding_mask
-from .dropout import Dropout
-from .linear import Embedding, Linear
-from .module import Module
-from .norm import LayerNorm
-from .parameter import Parameter
-from .position import LearnedPosition
-from .transformer import TransformerEncoder
-from .transformer_layers import TransformerEncoderLayer
+from .. import functional as F
+from .. import init
+from ..attention_masks import padding_mask
+from ..dropout import Dropout
+from ..linear import Embedding, Linear
+from ..module import Module
+from ..norm import LayerNorm
+from ..parameter import Parameter
+from ..position import LearnedPosition
+from ..transformer import TransformerEncoder
+from ..transformer_layers import TransformerEncoderLayer
 
 
 @dataclass
