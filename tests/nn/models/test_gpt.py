@@ -1,4 +1,4 @@
-"""GPT with its cache, BERT, and the translator, beyond the module table."""
+"""GPT with its cache, beyond the module table."""
 
 from __future__ import annotations
 
@@ -29,11 +29,6 @@ def sharpen(model: nn.Module) -> None:
     with tt.no_grad():
         for parameter in model.parameters():
             parameter.mul_(8)
-
-
-# ------------------------------------------------------------------------------------------
-# GPT
-# ------------------------------------------------------------------------------------------
 
 
 def test_weights_start_as_in_gpt2() -> None:
@@ -195,80 +190,3 @@ def with_cache(rows: int, length: int, grad: bool = False) -> None:
     model = gpt()
     with tt.set_grad_enabled(grad):
         model(tokens(rows, length), cache=model.new_cache(1, max_len=5))
-
-
-# ------------------------------------------------------------------------------------------
-# BERT
-# ------------------------------------------------------------------------------------------
-
-
-def bert() -> nn.BERT:
-    tt.manual_seed(0)
-    return nn.BERT(
-        nn.BERTConfig(vocab_size=13, block_size=8, n_layer=2, n_head=2, n_embd=8, dropout=0.0)
-    )
-
-
-def test_bert_sees_both_ways_but_no_padding() -> None:
-    model = bert().double()
-    sharpen(model)
-    idx = tokens(1, 6, high=12) + 1
-    before, _ = model(idx)
-    changed = idx.clone()
-    changed[0, 5] = changed[0, 5] % 12 + 1
-    assert (model(changed)[0][0, 0] != before[0, 0]).any()
-    padded = F.pad(idx, (0, 2))
-    assert (model(padded)[0][:, :6] - before).abs().max() < 1e-12
-    other, _ = model(idx, segment=tt.ones_like(idx))
-    assert (other - before).abs().max() > 1e-3
-
-
-def test_bert_shares_its_table_and_scores_masked_tokens_only() -> None:
-    model, idx = bert(), tokens(2, 6, high=12) + 1
-    assert model.head.decoder.weight is model.tokens.weight
-    targets = tt.full((2, 6), -100)
-    targets[0, 2], targets[1, 4] = 3, 5
-    logits, loss = model(idx, targets=targets)
-    expected = F.cross_entropy(tt.stack([logits[0, 2], logits[1, 4]]), tt.tensor([3, 5]))
-    assert float(loss) == pytest.approx(float(expected), rel=1e-5)
-    assert model.encode(idx).shape == (2, 6, 8)
-    with pytest.raises(RuntimeError, match="got 9 tokens, expected at most block_size=8"):
-        model(tokens(1, 9))
-
-
-# ------------------------------------------------------------------------------------------
-# The translator
-# ------------------------------------------------------------------------------------------
-
-
-def translator(**options: Any) -> nn.Seq2SeqTransformer:
-    tt.manual_seed(0)
-    sizes = {"d_model": 8, "nhead": 2, "num_encoder_layers": 1, "num_decoder_layers": 2}
-    settings = {**sizes, "dim_feedforward": 16, "max_len": 16, "pad": 0, "dtype": tt.float64}
-    return nn.Seq2SeqTransformer(13, 11, **{**settings, **options}).eval()
-
-
-@pytest.mark.parametrize("norm_first", [False, True])
-def test_translator_teacher_forcing_equals_step_by_step(norm_first: bool) -> None:
-    model = translator(norm_first=norm_first)
-    src, tgt = tokens(2, 6, high=12) + 1, tokens(2, 5, high=11, seed=1)
-    src[1, 4:] = 0
-    expected = model(src, tgt)
-    assert expected.shape == (2, 5, 11)
-    memory, padding = model.encode(src), model.padding(src)
-    for t in range(1, 6):
-        logits = model.decode(tgt[:, :t], memory, padding)
-        assert (logits[:, -1] - expected[:, t - 1]).abs().max() < 1e-12
-
-
-def test_translator_does_not_see_padding() -> None:
-    model = translator()
-    src, tgt = tokens(1, 4, high=12) + 1, tokens(1, 3, high=11)
-    assert (model(F.pad(src, (0, 3)), tgt) - model(src, tgt)).abs().max() < 1e-12
-    assert model.padding(src) is not None and translator(pad=None).padding(src) is None
-
-
-def test_translator_weights() -> None:
-    model = translator(tie_weights=True, d_model=64)
-    assert model.head.weight is model.tgt_tokens.weight
-    assert float(model.src_tokens.weight.std()) == pytest.approx(1 / 8, rel=0.1)

@@ -59,3 +59,29 @@ def test_translator_gets_its_mode_back() -> None:
     model = translator()
     model.generate(sources(), 1, 2, 4)
     assert all(module.training for module in model.modules())
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_decoding_without_a_cache_equals_forward(norm_first: bool) -> None:
+    model = translator(norm_first=norm_first).eval()
+    src, tgt = tokens(2, 6, high=12) + 1, tokens(2, 5, high=11, seed=1)
+    src[1, 4:] = 0
+    expected = model(src, tgt)
+    assert expected.shape == (2, 5, 11)
+    memory, padding = model.encode(src), model.padding(src)
+    for t in range(1, 6):
+        logits = model.decode(tgt[:, :t], memory, padding)
+        assert (logits[:, -1] - expected[:, t - 1]).abs().max() < 1e-12
+
+
+def test_padding_changes_no_logits() -> None:
+    model = translator().eval()
+    src, tgt = tokens(1, 4, high=12) + 1, tokens(1, 3, high=11)
+    assert (model(F.pad(src, (0, 3)), tgt) - model(src, tgt)).abs().max() < 1e-12
+    assert model.padding(src) is not None and translator(pad=None).padding(src) is None
+
+
+def test_weights_start_and_are_tied() -> None:
+    model = translator(tie_weights=True, d_model=64)
+    assert model.head.weight is model.tgt_tokens.weight
+    assert float(model.src_tokens.weight.std()) == pytest.approx(1 / 8, rel=0.1)
