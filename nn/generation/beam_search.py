@@ -1,4 +1,4 @@
-"""Beam search: the most probable continuation, looked for among several at a time."""
+"""Beam search: extend several hypotheses at a time to find the most probable continuation."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def beam_search(
     use_cache: bool = True,
     block_size: int | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """(the n_best continuations of each row (N, n_best, T + new), their scores (N, n_best))
+    """Return the n_best continuations of each row, (N, n_best, T + new), and scores (N, n_best).
 
-    score = (log p₁ + … + log pₗ) / l^length_penalty, of l new tokens, a stop token included.
+    score = (log p₁ + … + log pₗ) / l^length_penalty, for l new tokens, including a stop token.
 
-    At each step, each of the `beams` best hypotheses is continued by every token of the vocabulary,
-    and the best of all these are kept. One that ends in a stop token is set aside as finished. The
-    greedy hypothesis always keeps a place, so that the result never scores less than greedy.
+    Each step extends each of the `beams` best hypotheses by every token of the vocabulary and keeps
+    the best results. A hypothesis that ends in a stop token is set aside as finished. The greedy
+    hypothesis always keeps a place, so that the result never scores less than greedy search.
 
     length_penalty: 0 finds the most probable continuation, which tends to be short; above 0, longer
-    ones score better. The other arguments are those of `generate`.
+    continuations score better. The other arguments are those of `generate`.
     """
     check_prompt(idx, max_new_tokens)
     if not 1 <= n_best <= beams:
@@ -65,9 +65,9 @@ def beam_search(
 
 
 class _Search:
-    """The hypotheses of N prompts, B of each that grow and up to B that are finished.
+    """The hypotheses of N prompts: for each, B that still grow and up to B that are finished.
 
-    The first of those that grow is the greedy one, as long as that is not finished.
+    The first growing hypothesis is the greedy one until that is finished.
     """
 
     def __init__(
@@ -83,11 +83,11 @@ class _Search:
         count, self.start = idx.shape
         self.beams, self.n_best, self.longest, self.stops = beams, n_best, longest, stops
         self.length_penalty = length_penalty
-        self.new = 0  # how many tokens were added
+        self.new = 0  # number of tokens added
         self.prompts = tt.arange(count, device=idx.device).unsqueeze(1)  # (N, 1)
         self.tokens = idx.new_full((count, beams, longest), pad)
         self.tokens[:, :, : self.start] = idx.unsqueeze(1)  # (N, T) → (N, 1, T)
-        # Σ log p. All hypotheses are the same at first, and one of them is enough.
+        # Σ log p. All hypotheses are equal at first; −∞ leaves only one of them in the race.
         self.log_p = tt.full((count, beams), -math.inf, dtype=tt.float64, device=idx.device)
         self.log_p[:, 0] = 0.0
         self.greedy_grows = tt.ones(count, dtype=tt.bool, device=idx.device)
@@ -96,11 +96,11 @@ class _Search:
         self.finished_new = tt.zeros((count, beams), dtype=tt.int64, device=idx.device)
 
     def so_far(self) -> Tensor:
-        """The hypotheses that grow, (N·B, T + new)."""
+        """The growing hypotheses, (N·B, T + new)."""
         return self.tokens[:, :, : self.start + self.new].flatten(0, 1)
 
     def advance(self, logits: Tensor) -> Tensor:
-        """Add a token to each, by logits (N·B, V); gives the rows (N·B,) that they continue."""
+        """Add a token to each, given logits (N·B, V); return the rows (N·B,) that they continue."""
         count, beams, vocabulary = len(self.tokens), self.beams, logits.shape[-1]
         if beams > vocabulary:
             raise ValueError(
@@ -109,9 +109,9 @@ class _Search:
         total = self.log_p.reshape(-1, 1) + F.log_softmax(logits.double(), dim=-1)
         total = total.reshape(count, -1)  # (N·B, V) → (N, B·V)
 
-        # Of each hypothesis, all stop tokens may be among the best: so many more are looked at.
+        # All stop tokens of each hypothesis may be among the best: consider that many more.
         considered = min(beams * (1 + len(self.stops)), total.shape[1])
-        # The greedy token of hypothesis 0, which is also its index in B·V, comes before all.
+        # The greedy token of hypothesis 0 ranks first; its id is also its index in B·V.
         greedy = logits[::beams].argmax(dim=-1, keepdim=True)  # (N·B, V) → (N, V) → (N, 1)
         rank = total.scatter(1, greedy, math.inf)
         rank = tt.where(self.greedy_grows.unsqueeze(1), rank, total)
@@ -124,20 +124,20 @@ class _Search:
             self._finish(log_p[:, :beams], parent[:, :beams], token[:, :beams], ends[:, :beams])
             self.greedy_grows = self.greedy_grows & ~ends[:, 0]
             log_p = log_p.masked_fill(ends, -math.inf)
-        # The best that do not end; argsort keeps the order among them.
+        # The best that do not end, in order of rank: the sort is stable.
         grows = ends.long().argsort(dim=1, stable=True)[:, :beams]
         self.log_p, parent = log_p.gather(1, grows), parent.gather(1, grows)
         self.tokens = self._with(parent, token.gather(1, grows))
         return (self.prompts * beams + parent).flatten()  # (N, B) → (N·B,)
 
     def _with(self, parent: Tensor, token: Tensor) -> Tensor:
-        """Hypotheses parent (N, B), each with one more token (N, B)."""
+        """Hypotheses `parent` (N, B), each extended by one token (N, B)."""
         tokens = self.tokens[self.prompts, parent]  # (N, B, longest), new memory
         tokens[:, :, self.start + self.new - 1] = token
         return tokens
 
     def _finish(self, log_p: Tensor, parent: Tensor, token: Tensor, ends: Tensor) -> None:
-        """Of what is finished and what ends now, keep the best B."""
+        """Keep the best B of the finished hypotheses and those that end now."""
         score = self._score(log_p).masked_fill(~ends, -math.inf)
         self.finished_score, best = _best(tt.cat([self.finished_score, score], 1), self.beams)
         tokens = tt.cat([self.finished_tokens, self._with(parent, token)], 1)
@@ -149,18 +149,18 @@ class _Search:
         return log_p / max(1, self.new if new is None else new) ** self.length_penalty
 
     def over(self) -> bool:
-        """Whether there is no more room, or nothing that grows can reach the n_best finished."""
+        """True at full length, or when no growing hypothesis can enter the n_best finished ones."""
         if self.start + self.new == self.longest:
             return True
         if not len(self.stops):
             return False
-        # log p only falls; with a penalty above 0, the longest hypothesis divides it by the most.
+        # Σ log p only falls; with a penalty above 0, the divisor is largest at full length.
         most = self.longest - self.start if self.length_penalty > 0 else self.new
         reachable = self._score(self.log_p.amax(dim=1), most)
         return bool((reachable <= self.finished_score[:, self.n_best - 1]).all())
 
     def best(self) -> tuple[Tensor, Tensor]:
-        """The n_best hypotheses, (N, n_best, T + new), and their scores, best first."""
+        """The n_best hypotheses (N, n_best, T + new) and their scores, best first."""
         score = tt.cat([self.finished_score, self._score(self.log_p)], 1)
         tokens = tt.cat([self.finished_tokens, self.tokens], 1)
         new = tt.cat([self.finished_new, tt.full_like(self.finished_new, self.new)], 1)
@@ -170,7 +170,7 @@ class _Search:
 
 
 def _best(score: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """The highest scores (N, count) and where they are; of equal ones, the first."""
+    """The highest scores (N, count) and their indices; ties in order of index."""
     ordered, order = score.sort(dim=1, descending=True, stable=True)
     return ordered[:, :count], order[:, :count]
 

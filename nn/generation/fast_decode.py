@@ -1,4 +1,4 @@
-"""The short way for one more token through a block of a GPT; the long way says what it does."""
+"""Fast path for decoding one token in a GPT block; `Block.forward` is the readable version."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from ..module import Module
 from ..norm import LayerNorm
 from .kv_cache import LayerCache
 
-MOST_ROWS = 8  # with more sequences at once, the products are large enough for ops to pay
+MOST_ROWS = 8  # with more sequences, the products are large enough for the ordinary ops
 _NONE = np.empty(0, dtype=np.float32)  # stands for no bias
 
 
 def fast_decode(block: Any, x: Tensor, cache: LayerCache) -> Tensor | None:
-    """The block's output for x (N, 1, C), the token after those in the cache, which takes it in.
+    """The block's output for one more token x (N, 1, C), whose key and value go into the cache.
 
-    None, and nothing is done, if a kernel is not there for it, or if somebody would see a
-    difference: gradients, hooks, dropout, recordings, other modules in place of the block's own.
+    Returns None, and changes nothing, without a suitable kernel or where the result could differ:
+    with gradients, hooks, dropout or recordings on, or with other modules in the block.
     """
     rows, tokens, width = x.shape
     attn, mlp = block.attn, block.mlp
@@ -59,7 +59,7 @@ def fast_decode(block: Any, x: Tensor, cache: LayerCache) -> Tensor | None:
 
 
 def _parameters(layer: Module) -> tuple[Any, Any]:
-    """(weight, bias), which is empty if there is none."""
+    """Return (weight, bias); the bias is an empty array if there is none."""
     weight, bias = layer._parameters.get("weight"), layer._parameters.get("bias")
     return getattr(weight, "array", None), _NONE if bias is None else bias.array
 

@@ -1,12 +1,12 @@
-"""generate(model, idx, max_new_tokens): let a model continue sequences, token by token.
+"""generate and stream: continue sequences with a model, token by token.
 
     idx = nn.generate(model, prompt, 100)                                # greedy
     idx = nn.generate(model, prompt, 100, temperature=0.8, top_p=0.9)    # sampling
     idx = nn.generate(model, prompt, 100, beams=4, stop=end)             # beam search
-    for token in nn.stream(model, prompt, 100, temperature=1.0): ...     # as they come
+    for token in nn.stream(model, prompt, 100, temperature=1.0): ...     # one token at a time
 
-The model is anything that maps token ids (N, T) to logits (N, T, V) of the token after each one, or
-to a tuple that starts with them. It runs under no_grad and in eval mode.
+The model is any callable that maps token ids (N, T) to next-token logits (N, T, V), or to a tuple
+whose first item is these logits. It runs under no_grad and in eval mode.
 """
 
 from __future__ import annotations
@@ -42,21 +42,21 @@ def generate(
     use_cache: bool = True,
     block_size: int | None = None,
 ) -> Tensor:
-    """idx (N, T) with up to max_new_tokens more tokens in each row, (N, T + new).
+    """Append up to max_new_tokens tokens to each row of idx: (N, T) → (N, T + new).
 
-    temperature: 0 takes the likeliest token (greedy); otherwise a token is drawn from
+    temperature: 0 takes the most probable token (greedy); otherwise a token is drawn from
         softmax(logits / temperature).
-    top_k, top_p: draw only from the k likeliest tokens, or from the fewest whose probabilities
+    top_k, top_p: draw only from the k most probable tokens, or from the fewest whose probabilities
         sum to p. The order is: repetition penalty, temperature, top_k, top_p.
-    repetition_penalty: above 1, tokens that are in the row already become less likely.
-    beams, length_penalty: more than one beam is beam search, see `beam_search`.
-    stop: the token, or tokens, that end a row, and stay in it. The rest of the row is filled with
-        pad, by default the (first) stop token; when all rows have ended, so does the result.
-    uniforms: the random numbers to draw with, in [0, 1), a row of max_new_tokens for each row of
-        idx, or one row for all; see `inverse_cdf`. generator: where they come from otherwise.
-    use_cache: keep keys and values, if the model has `new_cache`; changes nothing but the time.
-    block_size: how many tokens the model can read; of more, it reads the last ones. By default
-        that of the model or of its config; if neither has one, there is no limit.
+    repetition_penalty: above 1, makes tokens that already occur in the row less probable.
+    beams, length_penalty: with more than one beam, beam search; see `beam_search`.
+    stop: the token or tokens that end a row; the row keeps its stop token. The rest of the row is
+        filled with pad, by default the (first) stop token. Generation ends when all rows have.
+    uniforms: the random numbers to draw with, in [0, 1), max_new_tokens for each row of idx, or
+        one row for all; see `inverse_cdf`. generator: the source of random numbers otherwise.
+    use_cache: keep keys and values if the model has `new_cache`. It affects only the speed.
+    block_size: the longest input of the model; a longer sequence is cut to its last tokens. By
+        default that of the model or of its config; if neither has one, there is no limit.
     """
     if beams == 1:
         new = stream(
@@ -93,10 +93,10 @@ def stream(
     use_cache: bool = True,
     block_size: int | None = None,
 ) -> Iterator[Tensor]:
-    """The tokens that `generate` adds, one for each row, (N,), as soon as they are known.
+    """Yield the tokens that `generate` appends, step by step, one for each row: (N,).
 
-    The arguments are those of generate; there are no beams, whose first token is known last.
-    Between two tokens, the mode of the model and of gradients is what it was before.
+    The arguments are those of generate, without beams: beam search knows its first token last.
+    Between two tokens, the training mode of the model and the grad mode are restored.
     """
     check_prompt(idx, max_new_tokens)
     sampler = Sampler(temperature, top_k, top_p, repetition_penalty)
@@ -131,7 +131,7 @@ def _stream(
     tokens[:, :start] = idx
     ended = tt.zeros(rows, dtype=tt.bool, device=idx.device)
     for t in range(start, longest):
-        with inference(modules):  # not around yield: the caller's mode is not ours to change
+        with inference(modules):  # not around yield: the caller keeps its own modes
             so_far = tokens[:, :t]
             logits = next_logits(so_far)
             u = None
@@ -140,7 +140,7 @@ def _stream(
             elif sampler.temperature > 0:
                 u = tt.rand(rows, generator=generator, dtype=tt.float64, device=idx.device)
             token = sampler(logits, so_far, u).to(idx.dtype)
-            tokens[:, t] = token  # not pad, which the model may not know; no one sees these
+            tokens[:, t] = token  # not pad, which may be no valid input; never returned
             if len(stops):
                 token, ended = token.masked_fill(ended, pad), ended | tt.isin(token, stops)
         yield token
@@ -149,7 +149,7 @@ def _stream(
 
 
 def _given_numbers(uniforms: Any, rows: int, steps: int, device: Any) -> Tensor:
-    """The random numbers that were given, (rows, steps)."""
+    """Check `uniforms` and expand it to (rows, steps)."""
     numbers = tt.as_tensor(uniforms, dtype=tt.float64, device=device)
     if tuple(numbers.shape) not in ((steps,), (rows, steps)):
         raise ShapeError(

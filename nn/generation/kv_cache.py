@@ -1,6 +1,6 @@
-"""Caches of keys and values, with which each further token of a sequence costs one token's work.
+"""KVCache: keys and values of earlier tokens, so that decoding computes only the new token.
 
-A token's keys and values do not depend on the tokens after it, so they need not be computed again.
+A token's keys and values do not depend on later tokens, so they never need to be recomputed.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from tinytensor.tensor import Tensor
 
 
 class LayerCache:
-    """The keys and values that one attention layer has seen, in memory set aside beforehand."""
+    """Keys and values of one self-attention layer, in preallocated memory."""
 
-    complete = False  # there are keys and values to come
+    complete = False  # more keys and values will follow
 
     def __init__(self, shape: tuple, device: Any = None, dtype: Any = None) -> None:
         """shape: (N, heads H, max_len, head width D)."""
@@ -24,7 +24,7 @@ class LayerCache:
         self.length = 0
 
     def extend(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Take in k and v (N, H, T, D); gives all keys and values so far, (N, H, length, D)."""
+        """Append k and v (N, H, T, D); return all keys and values so far, (N, H, length, D)."""
         _refuse_gradient(k, v)
         stop = self.length + k.shape[2]
         if k.shape[0] != self.keys.shape[0] or stop > self.keys.shape[2]:
@@ -38,7 +38,7 @@ class LayerCache:
         return self.keys[:, :, :stop], self.values[:, :, :stop]
 
     def reorder(self, index: Tensor) -> None:
-        """Let row i be what was row index[i]; index (M,) may have more or fewer rows than N."""
+        """Replace row i by row index[i]; index (M,) may have more or fewer rows than N."""
         keys, values = (x[:, :, : self.length][index] for x in (self.keys, self.values))
         if index.shape[0] != self.keys.shape[0]:
             shape = (index.shape[0], *self.keys.shape[1:])
@@ -48,26 +48,26 @@ class LayerCache:
 
 
 class MemoryCache:
-    """The keys and values that one layer makes of the encoder's output, once and for all."""
+    """Keys and values that one cross-attention layer computes once, from the encoder's output."""
 
     keys: Tensor  # (N, H, S, D)
     values: Tensor
-    complete = False  # whether they are known, and need not be computed
+    complete = False  # True once they are computed
 
     def extend(self, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Take in k and v (N, H, S, D), and give them back."""
+        """Store k and v (N, H, S, D), and return them."""
         _refuse_gradient(k, v)
         self.keys, self.values, self.complete = k, v, True
         return k, v
 
     def reorder(self, index: Tensor) -> None:
-        """Let row i be what was row index[i]."""
+        """Replace row i by row index[i]."""
         if self.complete:
             self.keys, self.values = self.keys[index], self.values[index]
 
 
 class KVCache:
-    """What all layers of a decoder have seen so far."""
+    """One LayerCache for each layer of a decoder."""
 
     def __init__(self, n_layer: int, shape: tuple, device: Any = None, dtype: Any = None) -> None:
         """shape: (N, heads, max_len, head width)."""
@@ -75,22 +75,22 @@ class KVCache:
 
     @property
     def length(self) -> int:
-        """How many tokens are in it."""
+        """Number of tokens in the cache."""
         return self.layers[0].length
 
     def truncate(self, length: int) -> None:
-        """Forget all but the first `length` tokens."""
+        """Keep only the first `length` tokens."""
         for layer in self.layers:
             layer.length = min(layer.length, length)
 
     def reorder(self, index: Tensor) -> None:
-        """Let row i continue what was row index[i], as beam search does."""
+        """Let row i continue the old row index[i], as in beam search."""
         for layer in self.layers:
             layer.reorder(index)
 
 
 class DecoderCache(KVCache):
-    """The same of a decoder that also attends to an encoder's output, the memory."""
+    """A KVCache for a decoder that also attends to an encoder's output, the memory."""
 
     def __init__(self, n_layer: int, shape: tuple, device: Any = None, dtype: Any = None) -> None:
         super().__init__(n_layer, shape, device, dtype)

@@ -1,4 +1,4 @@
-"""What every way of generating needs: to ask a model, step by step, what comes next."""
+"""NextLogits: next-token logits of growing sequences; and the checks that all generation shares."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ..module import Module
 
 
 class NextLogits:
-    """Logits (N, V) of the token after sequences idx (N, T), for sequences that grow.
+    """Maps growing sequences idx (N, T) to logits (N, V) of their next token.
 
-    With a cache, the model reads only what it has not seen yet. When a sequence outgrows
-    block_size, every token it still reads has moved to another position, so that what is in the
-    cache no longer holds: from there on the model reads the last block_size tokens each time.
+    With a cache, the model reads only the tokens that are not in it yet. When a sequence outgrows
+    block_size, every token shifts to another position and the cache becomes invalid: from then on,
+    the model reads the last block_size tokens at each step.
     """
 
     def __init__(self, model: Any, longest: int, use_cache: bool, block_size: int | None) -> None:
-        """longest: how many tokens a sequence will have in the end."""
+        """longest: the final length of the sequences."""
         self.model = model
         self.block_size = _block_size(model) if block_size is None else block_size
         self.cache_size = longest if self.block_size is None else min(longest, self.block_size)
@@ -50,13 +50,13 @@ class NextLogits:
         return logits[:, -1]  # (N, T, V) → (N, V)
 
     def reorder(self, index: Tensor) -> None:
-        """Row i will continue what was row index[i]."""
+        """Let row i continue the old row index[i]."""
         if self.cache is not None:
             self.cache.reorder(index)
 
 
 def _block_size(model: Any) -> int | None:
-    """How many tokens a model can read, if it or its config says so."""
+    """The longest input of a model, if it or its config has a block_size."""
     for owner in (model, getattr(model, "config", None)):
         size = getattr(owner, "block_size", None)
         if size is not None:
@@ -65,13 +65,13 @@ def _block_size(model: Any) -> int | None:
 
 
 def modules_of(model: Any) -> list[Module]:
-    """All modules of a model; none if it is a plain function."""
+    """All modules of a model; an empty list for a plain function."""
     return list(model.modules()) if isinstance(model, Module) else []
 
 
 @contextmanager
 def inference(modules: list[Module]) -> Iterator[None]:
-    """Gradients off, modules in eval mode; afterwards each is in the mode that it was in."""
+    """Turn gradients off and put modules in eval mode; restore both afterwards."""
     in_training = [module for module in modules if module.training]
     for module in in_training:
         module.training = False
@@ -84,7 +84,7 @@ def inference(modules: list[Module]) -> Iterator[None]:
 
 
 def check_prompt(idx: Tensor, max_new_tokens: int) -> None:
-    """Refuse what cannot be continued."""
+    """Raise an error if idx is no prompt (N, T) of token ids, or max_new_tokens < 0."""
     if not isinstance(idx, Tensor):
         raise TypeError(
             f"generate: idx is a {type(idx).__name__}, expected a tensor of token ids (N, T); "
@@ -104,7 +104,7 @@ def check_prompt(idx: Tensor, max_new_tokens: int) -> None:
 def stop_tokens(
     stop: int | Sequence[int] | None, pad: int | None, idx: Tensor
 ) -> tuple[Tensor, int]:
-    """(the stop tokens (K,), what fills rows that have ended: pad, or else the first of them)."""
+    """Return the stop tokens (K,) and the filler of ended rows: pad, or the first stop token."""
     ids = [] if stop is None else [stop] if isinstance(stop, SupportsIndex) else list(stop)
     if pad is None:
         pad = ids[0] if ids else 0

@@ -1,7 +1,7 @@
-"""From the scores of the next token to one token: filters of logits, and drawing from what is left.
+"""Sampling: from next-token logits to one token, by filters and a draw.
 
-Each filter takes logits (…, V), one for each token of the vocabulary, and gives logits (…, V).
-Tokens that are filtered out get −∞, which is probability 0.
+Each filter maps logits (…, V), one for each token of the vocabulary, to logits (…, V). A token that
+is filtered out gets −∞, probability 0.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .. import functional as F
 def penalize_repetition(logits: Tensor, idx: Tensor, penalty: float) -> Tensor:
     """lᵥ ← lᵥ / penalty if lᵥ > 0, else lᵥ · penalty, for each token v that occurs in idx (…, T).
 
-    As in CTRL: a penalty above 1 makes tokens that were there less likely, one below 1 more.
+    As in CTRL: a penalty above 1 makes tokens that occur in idx less probable, below 1 more.
     """
     _check_penalty(penalty)
     seen = logits.gather(-1, idx)  # (…, V) → (…, T)
@@ -29,7 +29,7 @@ def penalize_repetition(logits: Tensor, idx: Tensor, penalty: float) -> Tensor:
 def apply_temperature(logits: Tensor, temperature: float) -> Tensor:
     """lᵥ ← (lᵥ − max l) / temperature: below 1 sharper, above 1 flatter.
 
-    The maximum changes no probability; without it, a small temperature would overflow.
+    Subtracting the maximum changes no probability and keeps small temperatures from overflowing.
     """
     if not 0 < temperature < math.inf:
         raise ValueError(f"temperature: got {temperature}, expected a finite number above 0")
@@ -37,7 +37,7 @@ def apply_temperature(logits: Tensor, temperature: float) -> Tensor:
 
 
 def top_k_filter(logits: Tensor, k: int) -> Tensor:
-    """lᵥ ← −∞ unless lᵥ is at least the k-th largest; a tie with that one stays too."""
+    """lᵥ ← −∞ unless lᵥ is at least the k-th largest; ties with the k-th stay."""
     _check_top_k(k)
     kept = min(k, logits.shape[-1])
     smallest = logits.topk(kept, dim=-1)[0][..., -1:]  # (…, V) → (…, 1)
@@ -47,7 +47,7 @@ def top_k_filter(logits: Tensor, k: int) -> Tensor:
 def top_p_filter(logits: Tensor, p: float) -> Tensor:
     """lᵥ ← −∞ unless v is in the nucleus, the fewest tokens whose probabilities sum to at least p.
 
-    A token is in it if those before it, from the likeliest on, sum to less than p.
+    A token belongs to it if the more probable tokens sum to less than p.
     """
     _check_top_p(p)
     if p == 1:
@@ -61,7 +61,7 @@ def top_p_filter(logits: Tensor, p: float) -> Tensor:
 def inverse_cdf(probabilities: Tensor, u: Tensor) -> Tensor:
     """The first token v with p₀ + … + pᵥ > u, for probabilities (…, V) and u (…) in [0, 1).
 
-    Numbers u that are uniform give tokens that are distributed as the probabilities say.
+    For uniform u, token v is drawn with probability pᵥ.
     """
     if tuple(u.shape) != tuple(probabilities.shape[:-1]):
         raise ShapeError(
@@ -69,15 +69,15 @@ def inverse_cdf(probabilities: Tensor, u: Tensor) -> Tensor:
             f"{tuple(probabilities.shape[:-1])}, a number for each row of probabilities"
         )
     cumulative = probabilities.double().cumsum(dim=-1)
-    below = (cumulative <= u.unsqueeze(-1)).sum(dim=-1)  # how many tokens come before it
-    # Rounding may leave the sum at or below u: then it is the last token of probability above 0.
+    below = (cumulative <= u.unsqueeze(-1)).sum(dim=-1)  # number of tokens before v
+    # Rounding may leave the sum at or below u: then take the last token with p > 0.
     last = (cumulative < cumulative[..., -1:]).sum(dim=-1)
     return tt.minimum(below, last)
 
 
 @dataclass
 class Sampler:
-    """One token for each row: the likeliest at temperature 0, otherwise one that is drawn.
+    """Picks one token for each row: the most probable at temperature 0, otherwise a random one.
 
     The order is: repetition penalty, temperature, top_k, top_p, inverse CDF.
     """
@@ -100,7 +100,7 @@ class Sampler:
             _check_top_p(self.top_p)
 
     def __call__(self, logits: Tensor, idx: Tensor, u: Tensor | None) -> Tensor:
-        """Tokens (N,), for logits (N, V), what came before idx (N, T), and u (N,) in [0, 1)."""
+        """Tokens (N,) for logits (N, V), the tokens so far idx (N, T), and u (N,) in [0, 1)."""
         if self.repetition_penalty != 1:
             logits = penalize_repetition(logits, idx, self.repetition_penalty)
         if self.temperature == 0 or u is None:

@@ -33,11 +33,11 @@ class BERTConfig:
     n_segment: int = 2
     dropout: float = 0.1
     layer_norm_eps: float = 1e-12
-    pad: int | None = 0  # the id of padding, which is never attended to; None: there is none
+    pad: int | None = 0  # id of padding, which is never attended to; None: no padding
 
 
 class MaskedLanguageHead(Module):
-    """logits = norm(gelu(dense(x)))·tableᵀ + bias, where `table` holds the token embeddings."""
+    """logits = norm(gelu(dense(x)))·tableᵀ + bias, where `table` is the token embeddings."""
 
     def __init__(self, config: BERTConfig, table: Parameter) -> None:
         super().__init__()
@@ -53,8 +53,8 @@ class MaskedLanguageHead(Module):
 class BERT(Module):
     """logits = head(encoder(norm(tokens[idx] + positions + segments[segment])))
 
-    Every token attends to every other, before and after it; post-norm; the output layer shares the
-    table of token embeddings. Weights start normal with deviation 0.02, biases at zero.
+    Every token attends to all others, before and after it. Post-norm; the output layer shares the
+    token embeddings. Weights start normal with standard deviation 0.02, biases at zero.
     """
 
     def __init__(self, config: BERTConfig) -> None:
@@ -82,7 +82,7 @@ class BERT(Module):
         for path, parameter in self.named_parameters():
             if path.endswith("bias"):
                 init.zeros_(parameter)
-            elif parameter.ndim > 1:  # weights of norms stay at one
+            elif parameter.ndim > 1:  # norm weights stay at one
                 init.normal_(parameter, std=0.02)
 
     def encode(
@@ -114,10 +114,10 @@ class BERT(Module):
     ) -> tuple[Tensor, Tensor | None]:
         """(logits (N, T, vocab_size), loss or None) for token ids idx (N, T).
 
-        segment (N, T): which of the texts in a row a token belongs to, by default the first.
+        segment (N, T): the number of the text that a token belongs to, by default 0.
         key_padding_mask (N, T): True at padding, by default where idx is config.pad.
-        targets (N, T): the right tokens at masked positions, −100 everywhere else; the loss is the
-        mean cross entropy.
+        targets (N, T): the original tokens at masked positions, −100 everywhere else; the loss is
+        the mean cross entropy.
         """
         logits = self.head(self.encode(idx, segment, key_padding_mask))
         if targets is None:

@@ -1,14 +1,13 @@
-"""Parts of a diffusion transformer (DiT): a transformer over the patches of a noisy picture.
+"""Parts of a diffusion transformer (DiT): a transformer over the patches of a noisy image.
 
-It is told how much noise there is, and what is to be seen, through the scales and shifts of its
-layer norms:
+The noise level and the prompt condition it through the scales and shifts of its layer norms:
 
-    x = patches(picture)                       (N, T, C)
+    x = patches(image)                         (N, T, C)
     c = timestep(t) + the prompt's vector      (N, C)
     for block in blocks: x = block(x, c)
     noise = unpatchify(final(x, c), …)         (N, channels, height, width)
 
-The names of parameters are those of the DiT paper's code.
+Parameters have the names of the DiT paper's code.
 """
 
 from __future__ import annotations
@@ -36,14 +35,14 @@ from ..norm import LayerNorm
 
 
 def modulate(x: Tensor, shift: Tensor, scale: Tensor) -> Tensor:
-    """(1 + scale)·x + shift:  x (N, T, C), shift and scale (N, C), the same for all tokens."""
+    """(1 + scale)·x + shift:  x (N, T, C); shift and scale (N, C), shared by all tokens."""
     return x * (1 + scale.unsqueeze(-2)) + shift.unsqueeze(-2)  # (N, C) → (N, 1, C)
 
 
 def timestep_embedding(t: Tensor, dim: int, max_period: float = 10000.0) -> Tensor:
     """cos(t·ωᵢ), then sin(t·ωᵢ), with ωᵢ = max_period^(−i / half) for i = 0, …, half − 1
 
-    half = dim // 2; an odd dim ends with a 0. t (N,): numbers, also fractions. Gives (N, dim).
+    half = dim // 2; an odd dim is padded with a 0. t (N,), integer or float. Returns (N, dim).
     """
     half = dim // 2
     dtype = t.dtype if t.is_floating_point() else tt.get_default_dtype()
@@ -54,9 +53,9 @@ def timestep_embedding(t: Tensor, dim: int, max_period: float = 10000.0) -> Tens
 
 
 class TimestepEmbedding(Module):
-    """mlp(timestep_embedding(t)): a vector (N, hidden_size) that tells the time t (N,)
+    """mlp(timestep_embedding(t)): a vector (N, hidden_size) for each time step t (N,)
 
-    mlp: Linear, SiLU, Linear. frequency_embedding_size: the number of waves.
+    mlp: Linear, SiLU, Linear. frequency_embedding_size: width of the timestep embedding.
     """
 
     def __init__(
@@ -89,7 +88,7 @@ class AdaptiveLayerNorm(Module):
     x (N, T, dim), condition (N, cond_dim). linear starts at zero, so that y starts as n(x).
 
     normalize:  False: n(x) = x; only scale and shift remain
-    plus_one:   False: scale·n(x) + shift, the form of sheets done by hand
+    plus_one:   False: scale·n(x) + shift, the form of the worksheets
     """
 
     def __init__(
@@ -118,19 +117,19 @@ class AdaptiveLayerNorm(Module):
 
 
 def zero_(layer: Linear) -> None:
-    """Set a layer to 0, so that what it modulates starts without it."""
+    """Set weight and bias of a layer to zero."""
     init.zeros_(layer.weight)
     if layer.bias is not None:
         init.zeros_(layer.bias)
 
 
 # ------------------------------------------------------------------------------------------
-# The block and the last layer
+# The block and the final layer
 # ------------------------------------------------------------------------------------------
 
 
 class _SelfAttention(Module):
-    """Every token attends to every token, in num_heads heads; (N, T, C) → (N, T, C)."""
+    """Self-attention without a mask, in num_heads heads: (N, T, C) → (N, T, C)."""
 
     def __init__(self, dim: int, num_heads: int, **options: Any) -> None:
         super().__init__()
@@ -163,8 +162,8 @@ class DiTBlock(Module):
     x ← x + gate₂·mlp(modulate(norm2(x), shift₂, scale₂)),  the six from adaLN_modulation(c)
 
     x (N, T, hidden_size), c (N, hidden_size). adaLN_modulation, a SiLU and a Linear, starts at
-    zero ("adaptive layer norm zero"): both gates are then 0, and the block gives x as it is.
-    mlp_ratio: the mlp is so many times wider than the block.
+    zero ("adaptive layer norm zero"): both gates are then 0, and the block is the identity.
+    mlp_ratio: width of the mlp's hidden layer, relative to hidden_size.
     """
 
     def __init__(
@@ -206,8 +205,8 @@ class DiTBlock(Module):
 class DiTFinalLayer(Module):
     """linear(modulate(norm_final(x), shift, scale)), shift and scale from adaLN_modulation(c)
 
-    x (N, T, hidden_size), c (N, hidden_size) → (N, T, patch_size²·out_channels): for each token the
-    pixels of its patch; see `unpatchify`. Both layers start at zero, and so does the output.
+    x (N, T, hidden_size), c (N, hidden_size) → (N, T, patch_size²·out_channels): the pixels of each
+    token's patch; see `unpatchify`. Both layers start at zero, and so does the output.
     """
 
     def __init__(
@@ -239,7 +238,7 @@ class DiTFinalLayer(Module):
 def patchify(x: Tensor, patch_size: int) -> Tensor:
     """(N, channels, height, width) → (N, T, p²·channels): the pixels of each of T patches.
 
-    Patches are in the order of reading. Within one, the channels of a pixel are neighbours.
+    Patches are in row-major order. Within a patch, the channels of a pixel are adjacent.
     """
     p = patch_size
     if x.ndim != 4 or x.shape[2] % p or x.shape[3] % p:
@@ -254,7 +253,7 @@ def patchify(x: Tensor, patch_size: int) -> Tensor:
 
 
 def unpatchify(x: Tensor, patch_size: int, height: int, width: int) -> Tensor:
-    """(N, T, p²·channels) → (N, channels, height, width): what `patchify` does, undone."""
+    """(N, T, p²·channels) → (N, channels, height, width): the inverse of `patchify`."""
     p = patch_size
     rows, columns = height // p, width // p
     if x.ndim != 3 or x.shape[1] != rows * columns or x.shape[2] % (p * p):
@@ -271,7 +270,7 @@ def unpatchify(x: Tensor, patch_size: int, height: int, width: int) -> Tensor:
 class PatchEmbed(Module):
     """A token for each patch: (N, in_chans, height, width) → (N, T, embed_dim)
 
-    proj, a convolution with windows that do not overlap, is a linear layer on each patch.
+    proj, a convolution with stride = kernel size, is a linear layer on each patch.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
-"""Mixtures of experts: many networks side by side, of which each token goes through a few.
+"""Mixture of experts: many parallel networks, of which each token uses a few.
 
-A gate, a linear layer and a softmax, gives every token a probability for each expert. The tokens
-are sorted by expert, each expert runs once on those that chose it, and the results go back to their
-places. So the work for a token does not grow with the number of experts.
+A gate, a linear layer and a softmax, assigns each token a probability for each expert. The tokens
+are sorted by expert, each expert runs once on its own tokens, and the results return to the
+original order. So the work for a token does not grow with the number of experts.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from ..module import Module
 
 
 class Routing(NamedTuple):
-    """What the gate decided, for T tokens, the whole batch in order, and E experts."""
+    """The gate's decisions for the T tokens of a batch, in order, and E experts."""
 
     logits: Tensor  # (T, E)
     probabilities: Tensor  # softmax of the logits, (T, E)
-    experts: Tensor  # the numbers of the chosen experts, the best first, (T, k)
-    weights: Tensor  # by which their outputs are multiplied, (T, k)
+    experts: Tensor  # indices of the chosen experts, most probable first, (T, k)
+    weights: Tensor  # factors of their outputs, (T, k)
 
 
 def load_balancing_loss(probabilities: Tensor, experts: Tensor) -> Tensor:
-    """E·Σₑ fₑ·Pₑ:  fₑ the fraction of choices that fell on expert e, Pₑ its mean probability.
+    """E·Σₑ fₑ·Pₑ:  fₑ is the fraction of choices of expert e, Pₑ its mean probability.
 
     probabilities (T, E), experts (T, k). It is 1 when all experts are chosen equally often, and E
-    when the gate is sure of one expert for all tokens. Only P carries a gradient: it lowers the
+    when one expert has probability 1 for all tokens. Only P carries a gradient: it lowers the
     probabilities of the experts that are chosen too often.
     """
     count = probabilities.shape[-1]
@@ -48,21 +48,21 @@ def router_z_loss(logits: Tensor) -> Tensor:
 
 
 class MixtureOfExperts(Module):
-    """y = Σ wₑ·expertₑ(x) over the top_k experts that the gate finds most probable for x
+    """y = Σ wₑ·expertₑ(x) over the top_k experts with the highest p = softmax(gate(x))
 
-    p = softmax(gate(x)); the weights wₑ are pₑ, or pₑ / Σ p over the chosen ones if normalized.
-    Input (…, d_model); output (…, the width that the experts give). Equally probable experts are
-    chosen in their order. An expert that no token chose does not run.
+    The weights wₑ are pₑ, or pₑ / Σ p over the chosen experts with normalize. Input (…, d_model);
+    output (…, output width of the experts). Ties go to the expert with the lower index. An expert
+    without tokens does not run.
 
-    experts:      a list of modules; or a function that makes one, called num_experts times
-    top_k:        experts for each token
+    experts:      a list of modules, or a function that makes one and is called num_experts times
+    top_k:        number of experts for each token
     normalize:    whether the weights of a token sum to 1. By default if top_k > 1: a single expert
                   would always have weight 1, and the gate would learn nothing from the output
     gate_bias:    whether the gate has a bias
 
-    After a call, `routing` tells what the gate decided, and two losses can be added to that of the
-    model, times a small number: `load_balancing_loss()` and `z_loss()`. They are part of the graph
-    of that call, which is held until the next one.
+    After a call, `routing` holds the gate's decisions, and two auxiliary losses can be added to the
+    model's, with small factors: `load_balancing_loss()` and `z_loss()`. They belong to the graph of
+    that call, which is kept until the next one.
     """
 
     routing: Routing | None
@@ -93,7 +93,7 @@ class MixtureOfExperts(Module):
     def forward(self, input: Tensor) -> Tensor:
         tokens = self._tokens(input)  # (T, C)
         routing = self.routing = self.route(tokens)
-        pairs, counts = self._by_expert(routing.experts)  # place i is token i // k, choice i % k
+        pairs, counts = self._by_expert(routing.experts)  # pair i is token i // k, choice i % k
         outputs = self._run(tokens[pairs // self.top_k].split(counts))  # (T·k, out)
         back = pairs.argsort()
         if self.top_k == 1 and self.normalize:
@@ -107,7 +107,7 @@ class MixtureOfExperts(Module):
         """The gate's decisions for tokens (T, C)."""
         logits = self.gate(tokens)
         probabilities = logits.softmax(dim=-1)
-        # stable: of equally probable experts the first, on every machine
+        # stable: ties go to the lower index on every machine
         order = probabilities.detach().argsort(dim=-1, descending=True, stable=True)
         experts = order[:, : self.top_k]
         weights = probabilities.gather(1, experts)
@@ -116,7 +116,7 @@ class MixtureOfExperts(Module):
         return Routing(logits, probabilities, experts, weights)
 
     def load_balancing_loss(self) -> Tensor:
-        """E·Σₑ fₑ·Pₑ of the last call: 1 if the experts had equal shares, up to E if not."""
+        """E·Σₑ fₑ·Pₑ of the last call: 1 if the experts have equal shares, at most E."""
         routing = self._last_routing()
         return load_balancing_loss(routing.probabilities, routing.experts)
 
@@ -141,19 +141,19 @@ class MixtureOfExperts(Module):
         return input.reshape(-1, self.d_model)  # (…, C) → (T, C)
 
     def _by_expert(self, experts: Tensor) -> tuple[Tensor, list[int]]:
-        """The places in experts.flatten(), those of expert 0 first, and how many each one has.
+        """Return the indices into experts.flatten(), sorted by expert, and each expert's count.
 
-        Those of one expert stay in order: earlier tokens come first.
+        The sort is stable: the tokens of an expert stay in order.
         """
         flat = experts.flatten()  # (T, k) → (T·k)
         counts = tt.bincount(flat, minlength=self.num_experts)
         return flat.argsort(stable=True), counts.tolist()
 
     def _run(self, parts: Iterable[Tensor]) -> Tensor:
-        """Each expert's output for its part of the tokens, one below the other."""
+        """Run each expert on its part of the tokens; return the outputs, concatenated."""
         pairs = list(zip(self.experts, parts))
         outputs = [expert(part) for expert, part in pairs if len(part)]
-        if not outputs:  # no token at all: an expert tells the width of the output
+        if not outputs:  # no tokens: run one expert for the width of the output
             expert, part = pairs[0]
             return expert(part)
         return tt.cat(outputs)
@@ -167,16 +167,16 @@ class MixtureOfExperts(Module):
 
 
 class SwitchLayer(MixtureOfExperts):
-    """y = p·expert(x), for the expert with the highest p = softmax(gate(x)); x itself if it is full
+    """y = p·expert(x) for the expert with the highest p = softmax(gate(x)), or x if it is full
 
-    The mixture of the Switch Transformer: one expert for each token, and for each expert room for
-    `capacity` tokens of a batch. Earlier tokens have priority. A token that finds no room passes
+    The layer of the Switch Transformer: one expert for each token, and each expert takes at most
+    `capacity` tokens of a batch. Earlier tokens have priority. A token beyond the capacity passes
     through unchanged. Input and output (…, d_model).
 
-    capacity_factor:  room for capacity_factor·T / E tokens of T, rounded up; None: no limit
-    capacity:         instead of it, a fixed number
-    scale:            whether outputs are multiplied by p, without which the gate learns nothing
-                      from them
+    capacity_factor:  the capacity is capacity_factor·T / E for T tokens, rounded up; None: no limit
+    capacity:         a fixed capacity instead
+    scale:            whether outputs are multiplied by p; if not, the gate gets no gradient from
+                      them
 
     After a call, `overflowed` (…) is True for the tokens that passed through.
     """
@@ -204,7 +204,7 @@ class SwitchLayer(MixtureOfExperts):
         self.overflowed = None
 
     def room(self, tokens: int) -> int:
-        """How many of `tokens` tokens each expert takes."""
+        """The capacity of each expert for a batch of `tokens` tokens."""
         if self.capacity is not None:
             return self.capacity
         if self.capacity_factor is None:
@@ -216,7 +216,7 @@ class SwitchLayer(MixtureOfExperts):
         routing = self.routing = self.route(tokens)
         order, counts = self._by_expert(routing.experts)
         room = self.room(len(tokens))
-        queues = order.split(counts)  # the tokens that each expert was chosen for, in order
+        queues = order.split(counts)  # the tokens of each expert, in order
         taken, left = tt.cat([q[:room] for q in queues]), tt.cat([q[room:] for q in queues])
 
         outputs = self._run(tokens[taken].split([min(count, room) for count in counts]))
@@ -241,7 +241,7 @@ class SwitchLayer(MixtureOfExperts):
 
 
 def _make(name: str, experts: Any, num_experts: int | None) -> list[Module]:
-    """The experts: those given, or num_experts made by the function given."""
+    """The list of experts: the given modules, or num_experts calls of the given function."""
     if callable(experts) and not isinstance(experts, Iterable):
         if num_experts is None:
             raise TypeError(f"{name}: got a function that makes experts, expected num_experts too")

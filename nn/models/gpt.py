@@ -34,13 +34,13 @@ class GPTConfig:
     n_head: int = 12
     n_embd: int = 768
     dropout: float = 0.0
-    bias: bool = True  # of linear layers and norms
+    bias: bool = True  # in linear layers and norms
     position: str = "learned"  # or "rotary"
-    tie_weights: bool = True  # the output layer uses the table of token embeddings
+    tie_weights: bool = True  # the output layer shares the token embeddings
 
 
 class CausalSelfAttention(Module):
-    """Each token attends to itself and those before it, in n_head heads of width D = C / n_head."""
+    """Each token attends to itself and earlier tokens, in n_head heads of width D = C / n_head."""
 
     def __init__(self, config: GPTConfig) -> None:
         super().__init__()
@@ -55,7 +55,7 @@ class CausalSelfAttention(Module):
             self.rotary = RotaryPosition(width // config.n_head, max_len=config.block_size)
 
     def forward(self, x: Tensor, cache: LayerCache | None = None) -> Tensor:
-        """x (N, T, C) → (N, T, C); with a cache, x are the T tokens that follow those in it."""
+        """x (N, T, C) → (N, T, C); with a cache, x holds the T tokens after the cached ones."""
         past = 0 if cache is None else cache.length
         q, k, v = map(self._split_heads, self.qkv(x).chunk(3, dim=-1))  # 3 × (N, H, T, D)
         if self.rotary is not None:
@@ -74,7 +74,7 @@ class CausalSelfAttention(Module):
 
     @staticmethod
     def _mask_after(past: int, x: Tensor) -> Tensor | None:
-        """True where a token may attend, (T, past + T); None if that is everywhere."""
+        """True where a token may attend, (T, past + T); None for a single token, which sees all."""
         new = x.shape[1]
         if new == 1:
             return None
@@ -83,7 +83,7 @@ class CausalSelfAttention(Module):
 
 
 class MLP(Module):
-    """x ← proj(gelu(fc(x))), four times as wide in between."""
+    """x ← proj(gelu(fc(x))), with a hidden layer four times as wide."""
 
     def __init__(self, config: GPTConfig) -> None:
         super().__init__()
@@ -118,8 +118,8 @@ class Block(Module):
 class GPT(Module):
     """logits = head(norm(blocks(tokens[idx] + positions)))
 
-    Weights start as in GPT-2: normal with deviation 0.02, in the two projections of each block that
-    end on the skip connection 0.02 / √(2·n_layer); biases at zero.
+    Weights start as in GPT-2: normal with standard deviation 0.02, or 0.02 / √(2·n_layer) for the
+    two projections of each block that feed the skip connection. Biases start at zero.
     """
 
     def __init__(self, config: GPTConfig) -> None:
@@ -151,7 +151,7 @@ class GPT(Module):
         for path, parameter in self.named_parameters():
             if path.endswith("bias"):
                 init.zeros_(parameter)
-            elif parameter.ndim > 1:  # weights of norms stay at one
+            elif parameter.ndim > 1:  # norm weights stay at one
                 init.normal_(parameter, std=residual_std if path.endswith("proj.weight") else 0.02)
 
     def forward(
@@ -159,8 +159,9 @@ class GPT(Module):
     ) -> tuple[Tensor, Tensor | None]:
         """(logits (N, T, vocab_size), loss or None) for token ids idx (N, T).
 
-        targets (N, T): the tokens that should be predicted, −1 where it does not matter; the loss
-        is the mean cross entropy. cache: what came before idx; it takes in idx, under no_grad.
+        targets (N, T): the tokens to predict, −1 at positions to ignore; the loss is the mean cross
+        entropy. cache: keys and values of the tokens before idx; those of idx are added. Needs
+        no_grad.
         """
         past = 0 if cache is None else cache.length
         if past + idx.shape[1] > self.config.block_size:
@@ -182,7 +183,7 @@ class GPT(Module):
         return logits, F.cross_entropy(*flat, ignore_index=-1)
 
     def new_cache(self, batch_size: int, max_len: int | None = None) -> KVCache:
-        """An empty cache for batch_size sequences of up to max_len (block_size) tokens."""
+        """An empty cache for batch_size sequences of up to max_len (default block_size) tokens."""
         config, weight = self.config, self.tokens.weight
         longest = config.block_size if max_len is None else max_len
         shape = (batch_size, config.n_head, longest, config.n_embd // config.n_head)
@@ -196,9 +197,9 @@ class GPT(Module):
         top_k: int | None = None,
         **options: Any,
     ) -> Tensor:
-        """idx (N, T) with max_new_tokens more tokens, drawn at random unless temperature is 0.
+        """Append max_new_tokens tokens to idx (N, T), drawn at random unless temperature is 0.
 
-        options: those of `nn.generate`, which does the work.
+        options: passed on to `nn.generate`.
         """
         return generate(self, idx, max_new_tokens, temperature, top_k, **options)
 

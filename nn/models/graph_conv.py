@@ -1,4 +1,4 @@
-"""Graph convolution: each node's features become a mixture of its own and its neighbours'."""
+"""Graph convolution: each node mixes its own features with those of its neighbours."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def add_self_loops(adjacency: Tensor) -> Tensor:
 def normalize_adjacency(adjacency: Tensor) -> Tensor:
     """D^(−½)·A·D^(−½), D the degrees Σⱼ Aᵢⱼ: entry ij is divided by √(degree i · degree j).
 
-    adjacency (…, n, n), floats; a node without any neighbour keeps its row of zeros.
+    adjacency (…, n, n), floats; a node without neighbours keeps its row of zeros.
     """
     _check_square("normalize_adjacency", adjacency)
     degree = adjacency.sum(dim=-1)
@@ -46,15 +46,15 @@ def _check_square(name: str, adjacency: Tensor) -> None:
 class GraphConvolution(Module):
     """H = φ(Â·X·Wᵀ + b):  X (…, n, in_features), A (…, n, n) → H (…, n, out_features)
 
-    Nodes are rows. Â = D^(−½)·(A + I)·D^(−½), or A + I without normalize; D has the degrees of the
-    nodes, themselves included. A is 1 where two nodes are neighbours, or the weight of their edge.
-    However the nodes are numbered, each gets the same result.
+    Nodes are rows. Â = D^(−½)·(A + I)·D^(−½), or A + I without normalize; D holds the degrees of
+    the nodes, including self-loops. A is 1, or the weight of the edge, where two nodes are
+    neighbours. The result of a node does not depend on how the nodes are numbered.
 
-    self_loops:  whether I is added: a node is its own neighbour
+    self_loops:  whether to add I, which makes each node its own neighbour
     normalize:   whether to divide by the degrees
     activation:  φ; none by default
-    activate_messages: H = Â·φ(X·Wᵀ + b) instead: φ works on what nodes send, not on what arrives.
-                 With nodes as columns, this is the φ(W·X + b)·(A + I) of sheets done by hand.
+    activate_messages: H = Â·φ(X·Wᵀ + b) instead: φ applies to what nodes send, not to what arrives.
+                 With nodes as columns, this is the φ(W·X + b)·(A + I) of the worksheets.
     """
 
     weight: Parameter

@@ -1,8 +1,8 @@
-"""Mamba: a block that mixes a sequence by a selective state space (S6) instead of attention.
+"""Mamba: a block that mixes a sequence with a selective state space (S6) instead of attention.
 
-Its state has a fixed size, whatever came before: a sequence costs time in proportion to its length,
-and each further token the same, small amount (`step`). What is taken into the state, what is read
-from it and how fast it fades depend on the token itself; that is the selection.
+Its state has a fixed size: the time for a sequence is linear in its length, and each further token
+costs the same small amount (`step`). Selective means that the token itself controls what is written
+to the state, what is read from it and how fast it decays.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ class Mamba(Module):
     """x, z = in_proj(input);  x ← silu(conv1d(x));  δ, B, C = x_proj(x);  Δ = softplus(dt_proj(δ));
     hₜ = exp(Δₜ·A)·hₜ₋₁ + Δₜ·Bₜ·xₜ;  yₜ = Cₜ·hₜ + D·xₜ;  output = out_proj(y·silu(z))
 
-    A = −exp(A_log). conv1d sees, in each channel by itself, a token and the d_conv − 1 before it.
+    A = −exp(A_log). conv1d works per channel and sees a token and the d_conv − 1 before it.
     Input and output (N, L, d_model).
 
     d_model:  width of the tokens
-    d_state:  S, numbers in the state of each channel
+    d_state:  S, size of the state of each channel
     d_conv:   width of the convolution
     expand:   the block works in E = expand·d_model channels
     dt_rank:  width of δ; "auto": ⌈d_model / 16⌉
-    dt_min, dt_max, dt_init_floor:  Δ starts between the first two, evenly on a logarithmic scale,
-              and not below the third
+    dt_min, dt_max, dt_init_floor:  Δ starts log-uniform between dt_min and dt_max, clamped to at
+              least dt_init_floor
     dt_init, dt_scale:  dt_proj.weight starts "random", uniform in ±dt_scale/√dt_rank, or "constant"
     conv_bias, bias:  of conv1d; of in_proj and out_proj
-    use_fast_path:  the fast scan; if not, the plain loop (see tinytensor/ops/selective_scan.py)
-    layer_idx:  changes nothing; it is there as in `mamba_ssm`, whose arguments and names these are
+    use_fast_path:  the fast scan; False: the plain loop (see tinytensor/ops/selective_scan.py)
+    layer_idx:  ignored; here because arguments and names are those of `mamba_ssm`
     """
 
     def __init__(
@@ -84,10 +84,9 @@ class Mamba(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """−1, …, −S on each channel's A, ones for D, and a Δ between dt_min and dt_max.
+        """Set A to −1, …, −S in each channel, D to ones, and dt_proj so that Δ starts in range.
 
-        The layers have set their own, but for dt_proj: its bias is the Δ to start from, before
-        softplus.
+        dt_proj.bias is softplus⁻¹ of the initial Δ. The other layers have initialized themselves.
         """
         with tt.no_grad():
             numbers = tt.arange(1, self.d_state + 1, dtype=self.D.dtype, device=self.D.device)
@@ -108,27 +107,27 @@ class Mamba(Module):
         return self._run(hidden_states)[0]
 
     def prefill(self, hidden_states: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """forward's output, and conv_state and ssm_state, from which `step` goes on."""
+        """Return forward's output, and conv_state and ssm_state, from which `step` continues."""
         output, x, ssm_state = self._run(hidden_states)
         missing = max(0, self.d_conv - x.shape[2])
         conv_state = F.pad(x, (missing, 0))[..., -self.d_conv :]  # (N, E, L) → (N, E, d_conv)
         return output, conv_state, ssm_state
 
     def _run(self, hidden_states: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The output (N, L, C), what goes into the convolution (N, E, L), the state (N, E, S)."""
+        """The output (N, L, C), the convolution's input (N, E, L), the last state (N, E, S)."""
         shape = tuple(hidden_states.shape)
         if len(shape) != 3 or shape[2] != self.d_model:
             raise ShapeError(f"Mamba: got shape {shape}, expected (N, L, d_model={self.d_model})")
         # (N, L, 2·E) → (N, 2·E, L) → 2 × (N, E, L)
         x, z = self.in_proj(hidden_states).transpose(1, 2).chunk(2, dim=1)
-        u = F.silu(self.conv1d(x)[..., : shape[1]])  # causal: without the tokens after the last
+        u = F.silu(self.conv1d(x)[..., : shape[1]])  # causal: drop the outputs past the end
         delta, B, C = (part.transpose(1, 2) for part in self._selection(u.transpose(1, 2)))
         scan = tt.selective_scan if self.use_fast_path else tt.selective_scan_ref
         y, state = scan(u, delta, self._A(), B, C, self.D, z=z, return_last_state=True)
         return self.out_proj(y.transpose(1, 2)), x, state
 
     def _selection(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Δ (…, E), B and C (…, S), of x (…, E)."""
+        """Δ (…, E), B and C (…, S) for x (…, E)."""
         sizes = [self.dt_rank, self.d_state, self.d_state]
         dt, B, C = self.x_proj(x).split(sizes, dim=-1)
         return F.softplus(self.dt_proj(dt)), B, C
@@ -139,10 +138,10 @@ class Mamba(Module):
     def step(
         self, hidden_states: Tensor, conv_state: Tensor, ssm_state: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """The output (N, 1, d_model) for one more token, of the same shape, and the new states.
+        """Process one more token (N, 1, d_model); return its output and the new states.
 
-        conv_state (N, E, d_conv): the last inputs of the convolution. ssm_state (N, E, S). They
-        come from `prefill` or an earlier step, or from `allocate_inference_cache` at the start.
+        conv_state (N, E, d_conv): the last inputs of the convolution. ssm_state (N, E, S). Both
+        come from `prefill`, the previous step, or `allocate_inference_cache` at the start.
         """
         shape = tuple(hidden_states.shape)
         if len(shape) != 3 or shape[1:] != (1, self.d_model):
@@ -166,9 +165,9 @@ class Mamba(Module):
     def allocate_inference_cache(
         self, batch_size: int, max_seqlen: int | None = None, dtype: Any = None
     ) -> tuple[Tensor, Tensor]:
-        """conv_state and ssm_state of zeros, for `step` from the first token on.
+        """Return zero conv_state and ssm_state, to call `step` from the first token on.
 
-        max_seqlen changes nothing: the states have the same size for any length.
+        max_seqlen is ignored: the size of the states does not depend on the length.
         """
         options: dict[str, Any] = {"device": self.D.device, "dtype": dtype or self.D.dtype}
         conv_state = tt.zeros(batch_size, self.d_inner, self.d_conv, **options)

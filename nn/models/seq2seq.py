@@ -1,4 +1,4 @@
-"""A translator: token ids in, scores of the next token of the translation out."""
+"""Seq2SeqTransformer: a translator, from source and target token ids to next-token logits."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from ..transformer import Transformer
 class Seq2SeqTransformer(Module):
     """logits = head(transformer(√C·src_tokens[src] + positions, √C·tgt_tokens[tgt] + positions))
 
-    pad: the id of padding in the source, which is never attended to; None: there is none.
-    max_len: the longest sequence. tie_weights: head uses the table of target embeddings.
-    The other arguments are those of nn.Transformer; sequences have the batch first.
+    pad: id of padding in the source, which is never attended to; None: no padding.
+    max_len: the longest sequence. tie_weights: head shares the target embeddings.
+    The other arguments are those of nn.Transformer; inputs are batch-first.
     """
 
     def __init__(
@@ -70,20 +70,20 @@ class Seq2SeqTransformer(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Embeddings that have, times √C, deviation 1; the transformer has set its own."""
+        """Embeddings get standard deviation 1/√C, so that √C·embedding has 1."""
         for table in (self.src_tokens, self.tgt_tokens):
             init.normal_(table.weight, std=1 / math.sqrt(self.d_model))
 
     def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
-        """Logits (N, T, tgt_vocab_size) of the token after each one of tgt.
+        """Next-token logits (N, T, tgt_vocab_size) at each position of tgt.
 
-        src (N, S), tgt (N, T): token ids. In training tgt is the translation without its last
-        token, and the logits are compared with the translation without its first.
+        src (N, S), tgt (N, T): token ids. In training, tgt is the translation without its last
+        token, and the target of the loss is the translation without its first.
         """
         return self.decode(tgt, self.encode(src), self.padding(src))
 
     def encode(self, src: Tensor) -> Tensor:
-        """The memory (N, S, C) that the decoder reads, of token ids src (N, S)."""
+        """The encoder's output, the memory (N, S, C), for token ids src (N, S)."""
         return self.transformer.encoder(
             self._embed(self.src_tokens, src), src_key_padding_mask=self.padding(src)
         )
@@ -95,15 +95,15 @@ class Seq2SeqTransformer(Module):
         memory_key_padding_mask: Tensor | None = None,
         cache: DecoderCache | None = None,
     ) -> Tensor:
-        """Logits (N, T, tgt_vocab_size) of the token after each one of tgt (N, T).
+        """Next-token logits (N, T, tgt_vocab_size) at each position of tgt (N, T).
 
-        memory: of `encode(src)`; memory_key_padding_mask: of `padding(src)`. Padding at the end of
-        tgt needs no mask: no token sees those after it. cache: of `new_cache`, what came before
-        tgt; it takes in tgt, under no_grad.
+        memory: from `encode(src)`; memory_key_padding_mask: from `padding(src)`. Padding at the end
+        of tgt needs no mask, as no token sees later ones. cache: from `new_cache`, keys and values
+        of the tokens before tgt; those of tgt are added. Needs no_grad.
         """
         past = 0 if cache is None else cache.length
         look_ahead = None
-        if not past or tgt.shape[1] > 1:  # one token after the others may see them all
+        if not past or tgt.shape[1] > 1:  # a single new token may see all
             look_ahead = Transformer.generate_square_subsequent_mask(
                 past + tgt.shape[1], device=memory.device, dtype=memory.dtype
             )[past:]  # (past + T, past + T) → (T, past + T)
@@ -120,10 +120,10 @@ class Seq2SeqTransformer(Module):
     def generate(
         self, src: Tensor, bos: int, eos: int, max_len: int, beams: int = 1, **options: Any
     ) -> Tensor:
-        """Translations (N, T) of src (N, S): bos, up to max_len − 2 tokens, eos, and then padding.
+        """Translate src (N, S) to (N, T): bos, up to max_len − 2 tokens, eos, then padding.
 
-        One that is not done after max_len tokens has no eos. options: those of `nn.generate`, which
-        does the work; pad is by default that of the source, or else eos.
+        A translation that is cut off at max_len tokens has no eos. options: passed on to
+        `nn.generate`; pad is by default that of the source, or else eos.
         """
         if not 1 <= max_len <= self.positions.max_len:
             raise ValueError(
@@ -136,7 +136,7 @@ class Seq2SeqTransformer(Module):
             return generate(_Translation(self, src), prompt, max_len - 1, beams=beams, **options)
 
     def padding(self, src: Tensor) -> Tensor | None:
-        """True where src is padding, (N, S); None if there is no such token."""
+        """True where src is padding, (N, S); None if pad is None."""
         return None if self.pad is None else padding_mask(src, self.pad)
 
     def new_cache(self, batch_size: int, max_len: int | None = None) -> DecoderCache:
@@ -153,7 +153,7 @@ class Seq2SeqTransformer(Module):
 
 
 class _Translation:
-    """The translator as a function of tgt alone, for given sources; what `nn.generate` expects."""
+    """The translator as a function of tgt alone, for fixed sources, as `nn.generate` expects."""
 
     def __init__(self, model: Seq2SeqTransformer, src: Tensor) -> None:
         self.model, self.new_cache = model, model.new_cache
@@ -161,7 +161,7 @@ class _Translation:
 
     def __call__(self, tgt: Tensor, cache: DecoderCache | None = None) -> Tensor:
         beams = len(tgt) // len(self.memory)
-        if beams > 1:  # the hypotheses of a source lie one after the other
+        if beams > 1:  # the hypotheses of a source are adjacent rows
             self.memory = self.memory.repeat_interleave(beams, dim=0)
             if self.padding is not None:
                 self.padding = self.padding.repeat_interleave(beams, dim=0)

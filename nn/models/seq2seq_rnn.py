@@ -1,8 +1,8 @@
-"""A translator made of recurrent networks: the encoder-decoder, with attention or without.
+"""Seq2SeqRNN: a recurrent encoder-decoder for translation, with or without attention.
 
-The encoder reads the source in both directions. Without attention, its last states are all that
-the decoder gets, a vector of the same size for every sentence: long ones suffer. With attention,
-the decoder looks at every step at all of the encoder's states, at some more than at others.
+The encoder reads the source in both directions. Without attention, the decoder gets only its last
+states, one vector of fixed size for every sentence, which is too little for long ones. With
+attention, the decoder takes a weighted average of all encoder states at every step.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from ..module import Module
 from ..recurrent import GRU, LSTM, GRUCell, LSTMCell
 from ..utils.rnn import pack_padded_sequence, pad_packed_sequence
 
-State = tuple[Tensor, ...]  # of the decoder: (h,), or (h, c) for an LSTM; each (N, H)
+State = tuple[Tensor, ...]  # the decoder's: (h,), or (h, c) for an LSTM; each (N, H)
 
 
 class Memory(NamedTuple):
-    """What the decoder knows of the source."""
+    """The encoded source, as the decoder reads it."""
 
-    values: Tensor  # the encoder's states at all steps, both directions side by side, (N, S, 2·H)
-    summary: Tensor  # its last states in both directions, (N, 2·H)
-    keys: Tensor | None  # the values, multiplied by the attention's matrix for keys, (N, S, H)
+    values: Tensor  # the encoder's states at all steps, both directions concatenated, (N, S, 2·H)
+    summary: Tensor  # its last states of both directions, (N, 2·H)
+    keys: Tensor | None  # attention.key_proj(values), (N, S, H)
     padding: Tensor | None  # True where the source is padding, (N, S)
 
 
 class _Attention(AdditiveAttention):
-    """AdditiveAttention of one query (N, query_dim), for keys that went through key_proj before.
+    """AdditiveAttention for one query (N, query_dim) and keys that are already projected.
 
-    They are the same at every step of the decoder.
+    The projected keys are the same at every step of the decoder.
     """
 
     def forward(  # type: ignore[override]
@@ -56,11 +56,11 @@ class Seq2SeqRNN(Module):
     cₜ = Σⱼ Aₜⱼ·hⱼ,  Aₜ = softmax over j of v·tanh(Wq·sₜ₋₁ + Wk·hⱼ)
     sₜ = cell([token t of tgt; cₜ], sₜ₋₁),  logitsₜ = head([sₜ; cₜ])
 
-    embed_dim, hidden_size: widths of the embeddings, and H, of the states in each direction.
+    embed_dim, hidden_size: widths of the embeddings and (H) of the states in each direction
     rnn:        "gru" or "lstm", for both sides; the cell state of an LSTM decoder starts at 0
-    attention:  False: cₜ is the last h of both sides, at every t, and there is no A
-    pad:        the id of padding at the end of a source; None: there is none, or give lengths
-    dropout:    of embeddings, and of what goes into head
+    attention:  False: cₜ is the last h of both sides at every t, and there is no A
+    pad:        id of padding at the end of a source; None: no padding, or pass lengths
+    dropout:    on the embeddings and on the input of head
     """
 
     def __init__(
@@ -98,17 +98,17 @@ class Seq2SeqRNN(Module):
     def forward(
         self, src: Tensor, tgt: Tensor, lengths: Any = None, need_weights: bool = False
     ) -> Any:
-        """Logits (N, T, tgt_vocab_size) of the token after each one of tgt; with need_weights
+        """Next-token logits (N, T, tgt_vocab_size) at each position of tgt; with need_weights
         also the attention weights (N, T, S).
 
-        src (N, S), tgt (N, T): token ids. lengths: of the sources, N numbers; what is after is
-        padding. In training tgt is the translation without its last token, and the logits are
-        compared with the translation without its first.
+        src (N, S), tgt (N, T): token ids. lengths: of the N sources, without padding. In training,
+        tgt is the translation without its last token, and the target of the loss is the translation
+        without its first.
         """
         return self.decode(tgt, self.encode(src, lengths), need_weights)
 
     def encode(self, src: Tensor, lengths: Any = None) -> Memory:
-        """What the decoder needs to know of token ids src (N, S)."""
+        """Encode token ids src (N, S) for the decoder."""
         if src.ndim != 2:
             raise ShapeError(f"Seq2SeqRNN: src has shape {tuple(src.shape)}, expected (N, S)")
         x = F.dropout(self.src_tokens(src), self.dropout, self.training)  # (N, S) → (N, S, C)
@@ -127,7 +127,7 @@ class Seq2SeqRNN(Module):
         return Memory(values, summary, keys, padding)
 
     def decode(self, tgt: Tensor, memory: Memory, need_weights: bool = False) -> Any:
-        """As `forward`, with the memory that `encode` gave."""
+        """As `forward`, with the memory from `encode`."""
         if need_weights and self.attention is None:
             raise ValueError("Seq2SeqRNN: got need_weights=True, but it was made without attention")
         x = F.dropout(self.tgt_tokens(tgt), self.dropout, self.training)  # (N, T) → (N, T, C)
@@ -143,9 +143,9 @@ class Seq2SeqRNN(Module):
     def decode_step(
         self, token: Tensor, state: State, memory: Memory
     ) -> tuple[Tensor, State, Tensor | None]:
-        """(logits (N, tgt_vocab_size) of the next token, the next state, the weights (N, S))
+        """Return next-token logits (N, tgt_vocab_size), the new state and the weights (N, S).
 
-        token (N,): ids. state: `initial_state(memory)`, or that of the step before.
+        token (N,): ids. state: `initial_state(memory)`, or that of the previous step.
         """
         x = F.dropout(self.tgt_tokens(token), self.dropout, self.training)
         output, state, weights = self._step(x, state, memory)
@@ -157,7 +157,7 @@ class Seq2SeqRNN(Module):
         return (h,) if self.rnn == "gru" else (h, tt.zeros_like(h))
 
     def _step(self, x: Tensor, state: State, memory: Memory) -> tuple[Tensor, State, Tensor | None]:
-        """([sₜ; cₜ] (N, 3·H), the state, the weights), for an embedded token x (N, C)."""
+        """Return [sₜ; cₜ] (N, 3·H), the state and the weights for an embedded token x (N, C)."""
         context, weights = memory.summary, None
         if self.attention is not None:
             context, weights = self.attention(state[0], memory.keys, memory.values, memory.padding)
@@ -169,11 +169,11 @@ class Seq2SeqRNN(Module):
         return self.head(F.dropout(output, self.dropout, self.training))  # (…, 3·H) → (…, V)
 
     def _lengths(self, src: Tensor) -> Tensor | None:
-        """The lengths (N,) without the padding at the ends; None if there is none."""
+        """The lengths (N,) without trailing padding; None if pad is None."""
         if self.pad is None:
             return None
         places = tt.arange(1, src.shape[1] + 1, device=src.device)
-        return (places * (src != self.pad)).amax(dim=1)  # the place of the last other token
+        return (places * (src != self.pad)).amax(dim=1)  # 1 + index of the last real token
 
     def extra_repr(self) -> str:
         return "" if self.pad is None else f"pad={self.pad}"

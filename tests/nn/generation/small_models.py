@@ -13,7 +13,7 @@ V = 11  # the vocabulary of the models here
 
 
 def gpt(seed: int = 0, **options: Any) -> nn.GPT:
-    """A small GPT with weights so large that its next token is far from a matter of rounding."""
+    """A small GPT, with weights large enough that rounding does not change the next token."""
     tt.manual_seed(seed)
     settings = {"vocab_size": V, "block_size": 12, "n_layer": 2, "n_head": 2, "n_embd": 8}
     return sharpen(nn.GPT(nn.GPTConfig(**{**settings, **options})))
@@ -48,6 +48,6 @@ def uniforms(*shape: int) -> np.ndarray:
 
 
 def markov(logits: Any) -> Any:
-    """A model whose next token depends on the last one only: logits (V, V)."""
+    """A model whose next token depends only on the last one: logits (V, V)."""
     table = tt.tensor(logits, dtype=tt.float64)
     return lambda idx: table[idx]  # (N, T) → (N, T, V)

@@ -18,7 +18,7 @@ F = nn.functional
 
 
 def log_probability(model: Any, idx: tt.Tensor, start: int) -> np.ndarray:
-    """Σ log p of the tokens from start on, for each row."""
+    """Σ log p of the tokens from `start` on, for each row."""
     with tt.no_grad():
         log_p = F.log_softmax(model(idx[:, :-1])[0].double(), dim=-1)  # (N, T - 1, V)
         of_next = log_p.gather(2, idx[:, 1:, None]).squeeze(2)  # (N, T - 1)
@@ -26,7 +26,7 @@ def log_probability(model: Any, idx: tt.Tensor, start: int) -> np.ndarray:
 
 
 def all_continuations(model: Any, prompt: list, steps: int, stop: tuple, penalty: float) -> list:
-    """(score, sequence) of everything that can follow, best first."""
+    """(score, sequence) of all continuations, best first."""
     found: list = []
     for length in range(1, steps + 1):
         sequences = [
@@ -98,7 +98,7 @@ def test_beams_never_score_less_than_greedy(seed: int) -> None:
 
 
 def test_beams_find_what_greedy_misses() -> None:
-    """The likeliest first token, 1, leads to unlikely ones; 2 does not."""
+    """The most probable first token, 1, leads to improbable ones; 2 does not."""
     p = np.full((5, 5), 0.2)
     p[0], p[2] = [0.05, 0.5, 0.4, 0.03, 0.02], [0.02, 0.03, 0.03, 0.02, 0.9]
     model, idx = markov(np.log(p)), tt.tensor([[0]])

@@ -1,4 +1,4 @@
-"""One more token through a block by one kernel: the same numbers, and only where none can tell."""
+"""fast_decode: the same numbers as `Block.forward`, and unused where hooks or modes forbid it."""
 
 from __future__ import annotations
 
@@ -33,31 +33,31 @@ def token_by_token(gpt: nn.GPT, idx: tt.Tensor) -> tt.Tensor:
 
 
 def runs(monkeypatch: pytest.MonkeyPatch) -> list:
-    """Filled with what the short way gives, in each block and for each token."""
-    given: list = []
+    """Collect the results of fast_decode, for each token and block."""
+    results: list = []
     inside = gpt_module.fast_decode
 
     def spy(*args: Any) -> Any:
-        given.append(inside(*args))
-        return given[-1]
+        results.append(inside(*args))
+        return results[-1]
 
     monkeypatch.setattr(gpt_module, "fast_decode", spy)
-    return given
+    return results
 
 
 @pytest.mark.parametrize("rows", [1, 3])
 @pytest.mark.parametrize("bias", [False, True])
-def test_agrees_with_the_long_way(bias: bool, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_agrees_with_the_block(bias: bool, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     gpt, idx = model(bias), tt.randint(0, 11, (rows, 20))
-    given = runs(monkeypatch)
+    results = runs(monkeypatch)
     found = token_by_token(gpt, idx)
-    assert sum(y is not None for y in given) == 2 * 17
+    assert sum(y is not None for y in results) == 2 * 17
     with tt.no_grad():
         expected = gpt(idx)[0]
     np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-4, atol=1e-4)
 
 
-def test_leaves_its_input_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_does_not_change_its_input(monkeypatch: pytest.MonkeyPatch) -> None:
     inside, seen = gpt_module.fast_decode, []
 
     def spy(block: Any, x: tt.Tensor, cache: Any) -> Any:
@@ -84,12 +84,12 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", list(CASES))
-def test_takes_the_long_way_where_it_matters(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_declines_where_the_result_could_differ(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
     gpt, idx = model(), tt.randint(0, 11, (1, 8))
     CASES[case](gpt)
-    given = runs(monkeypatch)
+    results = runs(monkeypatch)
     found = token_by_token(gpt, idx)
-    assert given[2::2] == [None] * 5  # the first block, for the tokens that come alone
+    assert results[2::2] == [None] * 5  # the first block, for the tokens that come alone
     with tt.no_grad():
         expected = gpt(idx)[0]
     np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-4, atol=1e-4)

@@ -1,4 +1,4 @@
-"""Generating: with a cache or without, streaming, stopping, modes, errors."""
+"""generate and stream: with and without a cache, stopping, modes, errors."""
 
 from __future__ import annotations
 

@@ -112,13 +112,13 @@ SENTENCE = [  # the probabilities of the words at three positions
 
 
 def sentence_model(probabilities: Any) -> Any:
-    """A model that says the same, whatever came before: position t has row t."""
+    """A model that ignores its input: position t has row t of the probabilities."""
     logits = tt.tensor(probabilities, dtype=tt.float64).log()
     return lambda idx: logits[: idx.shape[1]].expand(len(idx), -1, -1)
 
 
 def test_sampling_a_sentence_by_hand() -> None:
-    """Cumulated from the last word of the list on, the numbers pick "how are you"."""
+    """Accumulated from the end of the list, the random numbers pick "how are you"."""
     bottom_up = tt.tensor(SENTENCE, dtype=tt.float64).flip(-1)
     u = tt.tensor([0.65, 0.92, 0.52], dtype=tt.float64)
     expected = [WORDS[::-1].index(word) for word in ("how", "are", "you")]
@@ -128,7 +128,7 @@ def test_sampling_a_sentence_by_hand() -> None:
 
 
 def test_greedy_sentence_by_hand() -> None:
-    """The first of equals: "are" comes before "am"."""
+    """Ties go to the first word: "are" comes before "am"."""
     idx = generate(sentence_model(SENTENCE), tt.tensor([[0]]), 3)
     assert [WORDS[i] for i in idx[0, 1:].tolist()] == ["how", "are", "you"]
 
@@ -143,7 +143,7 @@ def test_inverse_cdf_takes_the_first_that_exceeds(u: float, token: int) -> None:
 
 
 def test_inverse_cdf_never_takes_what_has_no_probability() -> None:
-    """Even where the probabilities sum to less than u, by rounding."""
+    """Even where rounding leaves the sum of the probabilities below u."""
     p = tt.tensor([[0.3, 0.699999, 0.0, 0.0]])
     assert inverse_cdf(p, tt.tensor([1 - 2**-53], dtype=tt.float64)).tolist() == [1]
 

@@ -1,4 +1,4 @@
-"""Parts of a diffusion transformer: a sheet's numbers, PyTorch's layers, and how they start."""
+"""Parts of a diffusion transformer: a worksheet's numbers, PyTorch's layers, initial values."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DECODER = [[1, 0, 1], [0, 1, 0], [1, 1, 0], [-1, 1, 0]]
 
 
 def apply(rows: list, x: tt.Tensor) -> tt.Tensor:
-    """Weight and bias of a sheet on tokens in columns."""
+    """Weight and bias of a worksheet that has tokens in columns."""
     table = tt.tensor(rows).float()
     return table[:, :-1] @ x + table[:, -1:]
 

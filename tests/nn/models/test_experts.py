@@ -1,4 +1,4 @@
-"""Mixtures of experts: sheets' numbers, sparse = dense, balance, and tokens that find no room."""
+"""Mixtures of experts: worksheets' numbers, sparse = dense, balance, capacity."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import tinytensor as tt
 
 
 def with_bias(rows: list) -> nn.Linear:
-    """A layer whose last column is the bias, as sheets write it."""
+    """A layer from a matrix whose last column is the bias, as on worksheets."""
     table = tt.tensor(rows).float()
     layer = nn.Linear(table.shape[1] - 1, table.shape[0])
     layer.weight.data.copy_(table[:, :-1])
@@ -225,7 +225,7 @@ def test_losses_need_a_call_and_are_not_copied() -> None:
     ({"capacity_factor": 0.5}, 3), ({"capacity_factor": 1.25}, 7), ({"capacity_factor": None}, 20),
 ], ids=str)  # fmt: skip
 def test_capacity(settings: dict, room: int) -> None:
-    """20 tokens and 4 experts: expert by expert, the first tokens in the batch find room."""
+    """20 tokens and 4 experts: each expert takes the first of its tokens in the batch."""
     tt.manual_seed(0)
     layer = nn.SwitchLayer(4, mlp, 4, **settings).double()
     x = tokens(4, 5)

@@ -1,4 +1,4 @@
-"""Graph convolution: a sheet's numbers, the normalisation, and numbering that does not matter."""
+"""Graph convolution: a worksheet's numbers, normalisation, independence of numbering."""
 
 from __future__ import annotations
 

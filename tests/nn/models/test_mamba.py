@@ -1,4 +1,4 @@
-"""Mamba and its scan: a plain loop, a sheet's numbers, one token at a time, and its memory."""
+"""Mamba and its scan: a plain loop, a worksheet's numbers, one token at a time, memory use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The translator: decoding step by step, its memory, its padding."""
+"""Seq2SeqTransformer: decoding step by step, memory, padding, initial weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The recurrent translator: PyTorch's cells, padding that changes nothing, and steps = full run."""
+"""Seq2SeqRNN: PyTorch's cells, padding without effect, step by step = full run."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ STEPS = 350
 
 @pytest.mark.slow
 def test_attention_helps_with_long_sentences() -> None:
-    """Copy 12 tokens: with attention it is learned, through one vector hardly in the same time."""
+    """Copying 12 tokens is learned with attention, but hardly through one vector in that time."""
     accuracy = {}
     for attention in (True, False):
         tt.manual_seed(0)
