@@ -14,7 +14,8 @@ from .equivalents import EQUIVALENT
 from .mutations import KINDS, Mutation, all_mutations, mutations_of, sample
 from .places import PACKAGES, ROOT
 from .run import SURVIVED, Copy, Result, check_control, parses, try_out
-from .touches import Index, importers
+from .touches import Index, importers, own_tests
+from .touches import test_files as files_of_tests
 
 RED = "tests/ops/test_line.py::test_red"
 EXAMPLES = {
@@ -114,6 +115,14 @@ def test_equivalents_are_in_the_source(mutations: list[Mutation]) -> None:
 def test_importers_are_found_through_others() -> None:
     users = importers(ROOT, "tinytensor/kernels/tile.py")
     assert {"tinytensor/kernels/product.py", "tinytensor/kernels/attention.py"} <= users
+    users = importers(ROOT, "nn/generation/kv_cache.py")  # also from folder to folder
+    assert {"nn/attention.py", "nn/models/gpt.py", "nn/models/bert.py"} <= users
+
+
+def test_tests_are_found_in_folders_of_folders() -> None:
+    assert own_tests("nn", "nn/models/gpt.py") == "tests/nn/models/test_gpt.py"
+    assert own_tests("ops", "tinytensor/ops/scan.py") == "tests/ops/test_scan.py"
+    assert "tests/nn/models/test_gpt.py" in files_of_tests(ROOT)
 
 
 @pytest.fixture

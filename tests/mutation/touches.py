@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from .mutations import Mutation, by_turns
-from .places import Function
+from .places import PACKAGES, Function
 
 FEW_FILES, FEW_TESTS = 2, 200
 FOLDERS = ("ops", "nn", "optim", "autograd", "kernels", "utils")
@@ -22,7 +22,7 @@ def test_files(root: Path) -> list[str]:
     tests = root / "tests"
     found = [*tests.glob("test_*.py")]
     for folder in FOLDERS:
-        found += (tests / folder).glob("test_*.py")
+        found += (tests / folder).rglob("test_*.py")
     return sorted(file.relative_to(root).as_posix() for file in found)
 
 
@@ -88,7 +88,7 @@ class Index:
         return self.in_order(self._callers(mutation), mutation)
 
     def far(self, mutation: Mutation) -> list[str]:
-        """Those that call anything in its file, or in files that import it from the same folder."""
+        """The tests that call anything in its file, or in files of its package that import it."""
         found = self.of_file[mutation.path] | self._users(mutation)
         return self.in_order(found - self._callers(mutation), mutation)
 
@@ -106,7 +106,7 @@ class Index:
         files = {mutation.path}
         if mutation.package == "kernels":
             files |= importers(self.root, mutation.path)
-        names = tuple(f"tests/{mutation.package}/test_{Path(file).stem}.py::" for file in files)
+        names = tuple(f"{own_tests(mutation.package, file)}::" for file in files)
         return {id for id in self.tests if id.startswith(names)}
 
     def _callers_of_compiled(self, mutation: Mutation) -> set[str]:
@@ -167,6 +167,12 @@ class Index:
         return chosen
 
 
+def own_tests(package: str, path: str) -> str:
+    """The test file that mirrors a source: nn/models/gpt.py → tests/nn/models/test_gpt.py."""
+    source = Path(path).relative_to(PACKAGES[package])
+    return (Path("tests", package) / source.with_name(f"test_{source.name}")).as_posix()
+
+
 def users_by_name(folder: Path) -> dict[str, set[str]]:
     """{name: what is defined by it}, at the top of the files in a folder: functions, and others."""
     users: dict[str, set[str]] = defaultdict(set)
@@ -182,19 +188,23 @@ def users_by_name(folder: Path) -> dict[str, set[str]]:
 
 
 def importers(root: Path, path: str) -> set[str]:
-    """The files of the same folder that import a file from there, directly or through others."""
-    folder = (root / path).parent
-    uses = {file.stem: set(_imports(file)) for file in folder.glob("*.py")}
-    found, stack = set(), [Path(path).stem]
+    """The files of the same package that import a file, directly or through others."""
+    package = next(folder for folder in PACKAGES.values() if path.startswith(folder))
+    files = [file.relative_to(root) for file in (root / package).rglob("*.py")]
+    uses = {file.as_posix(): set(_imports(root, file)) for file in files}
+    found, stack = set(), [path]
     while stack:
         name = stack.pop()
         new = [user for user, used in uses.items() if name in used and user not in found]
         found.update(new)
         stack += new
-    return {f"{Path(path).parent.as_posix()}/{name}.py" for name in found}
+    return found
 
 
-def _imports(file: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module:
-            yield node.module
+def _imports(root: Path, file: Path) -> Iterator[str]:
+    """The files that relative imports of a file, given relative to the root, may name."""
+    for node in ast.walk(ast.parse((root / file).read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level and node.module:
+            module = file.parents[node.level - 1] / node.module.replace(".", "/")
+            yield f"{module.as_posix()}.py"
+            yield from (f"{(module / alias.name).as_posix()}.py" for alias in node.names)
