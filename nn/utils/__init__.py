@@ -1,4 +1,13 @@
-"""Helpers: clipping gradients, parameters as one vector, weights held to a norm, sequences."""
+"""Utilities under the names of torch.nn.utils.
+
+clip_grad         clip gradients by norm or value
+vector            all parameters as one vector, and back
+parametrize       a weight as a function of other tensors
+parametrizations  weight_norm and spectral_norm as parametrizations
+normed_weight     the older weight_norm and spectral_norm, which work by hooks
+norms             the norms that both forms use
+rnn               padded and packed sequences
+"""
 
 from . import parametrizations, parametrize, rnn
 from .clip_grad import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
