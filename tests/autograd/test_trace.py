@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
+import itertools
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ import pytest
 
 import tinytensor as tt
 from tinytensor.autograd import trace_backward
-from tinytensor.autograd.walk import walk
+from tinytensor.autograd.walk import Gradients, walk
 from tinytensor.errors import GradientError
 
 
@@ -184,11 +184,12 @@ def test_the_order_of_leaves_does_not_change_from_run_to_run() -> None:
     assert len(first) > 1 and all(run() == first for _ in range(5))
 
 
-def test_an_untraced_walk_never_yields() -> None:
+def test_a_walk_runs_as_far_as_its_steps_are_taken() -> None:
     x = leaf(2.0)
     y = (x * x).tanh()
-    steps = walk({y.grad_fn: np.ones(())}, None, False, False)
-    assert inspect.isgenerator(steps)
+    visits = walk(Gradients({y.grad_fn: np.ones(())}, in_place=True), None, retain_graph=False)
     with tt.no_grad():
-        assert list(steps) == []
+        assert [type(node).__name__ for node, _ in itertools.islice(visits, 2)] == ["Tanh", "Mul"]
+        assert x.grad is None
+        assert [node for node, _ in visits] == [x]
     assert x.grad is not None

@@ -9,7 +9,7 @@ functional  Jacobians, Hessians, products         anomaly   errors that say wher
 """
 
 from . import function, functional
-from .engine import backward, grad, trace_backward
+from .engine import backward, grad
 from .function import Function
 from .hooks import RemovableHandle
 from .mode import (
@@ -27,7 +27,7 @@ from .mode import (
 from .node import AccumulateGrad, Node
 from .op import Op
 from .site import site_of
-from .walk import Contribution, Step
+from .trace import Contribution, Step, trace_backward
 
 from ..gradcheck import gradcheck, gradgradcheck  # isort: skip  (it needs the names above)
 

@@ -1,8 +1,9 @@
-"""The calls that start a backward walk: `backward`, `grad` and `trace_backward`."""
+"""The calls that start a backward walk: `backward` and `grad`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Sequence
 from typing import Any
 
 from ..backend import _modules, is_array
@@ -10,10 +11,10 @@ from ..errors import GradientError
 from .mode import run_in_mode
 from .nesting import nested
 from .variable import Variable, edge_of, own_copy, refresh, wrap
-from .walk import Contribution, Step, accumulate, collect, walk
+from .walk import Gradients, accumulate, walk
 
 
-def _roots(name: str, outputs: Sequence[Any], grads: Sequence[Any], create_graph: bool) -> dict:
+def roots_of(name: str, outputs: Sequence[Any], grads: Sequence[Any], create_graph: bool) -> dict:
     """{node or leaf: gradient} for the outputs that a walk starts from, checked."""
     roots: dict[Any, Any] = {}
     if len(grads) != len(outputs):
@@ -58,8 +59,8 @@ def run(
 ) -> None:
     """A whole walk. Rules run on raw arrays, unless create_graph asks for tensors."""
     keep = create_graph if retain_graph is None else retain_graph
-    steps = walk(roots, wanted, keep, create_graph, since=since)  # it yields nothing
-    nested(run_in_mode, create_graph, lambda: next(steps, None))
+    visits = walk(Gradients(roots, in_place=not create_graph), wanted, keep, since)
+    nested(run_in_mode, create_graph, lambda: deque(visits, maxlen=0))
 
 
 def as_tuple(value: Any) -> tuple:
@@ -81,7 +82,7 @@ def backward(
     """
     outputs = as_tuple(tensors)
     grads = (None,) * len(outputs) if grad_tensors is None else as_tuple(grad_tensors)
-    roots = _roots("backward", outputs, grads, create_graph)
+    roots = roots_of("backward", outputs, grads, create_graph)
     if inputs is None:
         run(roots, None, retain_graph, create_graph)
         return
@@ -95,7 +96,7 @@ def backward(
     run(roots, wanted, retain_graph, create_graph)
     for edge, g in wanted.items():
         if isinstance(edge, Variable) and g is not None:
-            accumulate(edge, g, False, create_graph)
+            accumulate(edge, g, False)
 
 
 def _wanted(name: str, inputs: Sequence[Any]) -> dict[Any, Any]:
@@ -137,7 +138,7 @@ def grad(
     if materialize_grads and allow_unused is False:
         raise ValueError("grad: materialize_grads=True gives zeros where allow_unused=False raises")
     wanted = _wanted("grad", inputs)
-    run(_roots("grad", outputs, grads, create_graph), wanted, retain_graph, create_graph)
+    run(roots_of("grad", outputs, grads, create_graph), wanted, retain_graph, create_graph)
 
     results = []
     for i, tensor in enumerate(inputs):
@@ -153,53 +154,3 @@ def grad(
             g = wrap(own_copy(g))
         results.append(g)
     return tuple(results)
-
-
-def trace_backward(
-    loss: Any, gradient: Any = None, retain_graph: bool = True, accumulate: bool = True
-) -> Iterator[Step]:
-    """Run `loss.backward()` step by step: yields a Step for each node, in the order of the walk.
-
-    Gradients in the steps are tensors; leaves' `.grad` is filled as the walk reaches them, or left
-    as it is with accumulate=False.
-
-        for step in trace_backward(loss):
-            print(step.node, step.gradient, step.contributions)
-    """
-    roots = _roots("trace_backward", (loss,), (gradient,), False)
-    if accumulate:
-        return _steps(walk(roots, None, retain_graph, False, trace=True))
-    return _steps(_walk_aside(roots, retain_graph))
-
-
-def _walk_aside(roots: dict, retain_graph: bool) -> Iterator[Step]:
-    """A traced walk that ends at the leaves, without adding to their `.grad`."""
-    leaves = {node: None for node in collect(roots) if node._order == 0}
-    yield from walk(roots, leaves, retain_graph, False, trace=True)
-    for leaf, g in reversed(leaves.items()):
-        if g is not None:
-            yield Step(leaf, g, [Contribution(leaf, g, None, g)])
-
-
-def _steps(steps: Iterator[Step]) -> Iterator[Step]:
-    """The walk's steps: its modes hold while it runs, not while the caller looks at a step."""
-    while True:
-        step = run_in_mode(False, lambda: next(steps, None))
-        if step is None:
-            return
-        yield _as_tensors(step)
-
-
-def _as_tensors(step: Step) -> Step:
-    """A step with tensors of its own in place of arrays that the walk goes on to add into."""
-    contributions = [
-        Contribution(c.target, _as_tensor(c.value), _as_tensor(c.before), _as_tensor(c.after))
-        for c in step.contributions
-    ]
-    g = step.gradient
-    gradient = [_as_tensor(v) for v in g] if isinstance(g, list) else _as_tensor(g)
-    return Step(step.node, gradient, contributions)
-
-
-def _as_tensor(value: Any) -> Any:
-    return value if value is None or isinstance(value, Variable) else wrap(own_copy(value))

@@ -185,12 +185,13 @@ class Op(Node):
         tensor: Any = _new(registry.tensor)
         tensor.array = out
         tensor._grad = tensor._writes = tensor._view = tensor._hooks = None
-        if tracked and out.dtype.kind == "f":
+        dtype = out.dtype
+        if tracked and dtype.kind == "f":
             tensor._tracked = True
             tensor._node = node
             node._edges = edges
             node._shape = out.shape
-            node._dtype = out.dtype
+            node._dtype = dtype
             node._hooks = None
             node._order = next_order()
             node.scope = mode.scope

@@ -1,23 +1,23 @@
 """The backward walk: collect the graph, then visit its nodes from the newest to the oldest.
 
     for node in newest first:
-        g = grads.pop(node)
+        g = grads.take(node)
         for edge, value in zip(node.edges, node.backward(g)):
-            grads[edge] = grads[edge] + value if edge in grads else value
+            grads.add(edge, value)
 
-Every op is newer than its inputs, so in that order a node's gradient is complete when its turn
-comes. What `walk` adds to these lines: leaves keep their gradient; an op with several outputs
-waits for a gradient of each; hooks; and the steps that `trace_backward` shows.
+Every op is newer than its inputs, so a node's gradient is complete when its turn comes. `walk` adds
+four things to these lines: leaves keep their gradient, an op with several outputs waits for the
+gradient of each, hooks run, and `wanted` stops the walk early.
 
-Nothing here is recursive, and memory is freed as the walk goes: a node's saved values when its rule
-has run, its gradient when it has been passed on.
+Nothing here recurses. Memory is freed along the way: a node's saved values once its rule has run,
+its gradient once it is passed on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..backend import _modules, sum_over
 from ..errors import GradientError
@@ -31,32 +31,55 @@ from .variable import Variable, own_copy, refresh, unwrap, wrap, writes_of
 _order = attrgetter("_order")
 
 
-class Contribution(NamedTuple):
-    """What one step adds to the gradient of one of its inputs.
+class Gradients:
+    """The gradients that are on their way, and who owns their memory.
 
-    target    the Op that made the input (an Output, with .parent and .index, if that op has
-              several outputs), or the leaf itself
-    value     the contribution, in the input's shape
-    before    the gradient gathered there so far (None at first)
-    after     before + value
+    of    {node or leaf: gradient gathered so far}; a list for an op with several outputs
+    ours  the keys of `of` whose array the walk made itself. Only these are added to in place:
+          any other array may also be a saved value, or the gradient of another node.
     """
 
-    target: Any
-    value: Any
-    before: Any
-    after: Any
+    __slots__ = ("of", "ours", "in_place")
 
+    def __init__(self, roots: dict[Any, Any], in_place: bool):
+        self.of, self.in_place = dict(roots), in_place
+        self.ours: set[Any] = set()
 
-class Step(NamedTuple):
-    """One step of the walk: a node, its complete gradient, and what its rule passes on.
+    def add(self, edge: Any, value: Any, new: bool) -> None:
+        """Add a contribution to the gradient of `edge`. new: nobody else holds this array."""
+        of = self.of
+        if edge not in of:
+            of[edge] = value
+            if new:
+                self.ours.add(edge)
+        elif edge in self.ours:
+            of[edge] += value
+        elif new:
+            value += of[edge]
+            of[edge] = value
+            self.ours.add(edge)
+        else:
+            of[edge] = of[edge] + value
+            if self.in_place:
+                self.ours.add(edge)
 
-    An op with several outputs has a list of gradients, one for each. For a leaf, the one
-    contribution is what is added to its `.grad`.
-    """
+    def add_to_slot(self, output: Output, g: Any) -> None:
+        """Put the gradient of one of several outputs into the list of their op."""
+        slots = self.of.get(output.parent)
+        if slots is None:
+            slots = self.of[output.parent] = [None] * len(output.parent._shape)
+        known = slots[output.index]  # set if the output was made again for a second derivative
+        slots[output.index] = g if known is None else known + g
 
-    node: Any
-    gradient: Any
-    contributions: list[Contribution]
+    def through_hooks(self, node: Any, g: Any) -> Any:
+        """g after the hooks of `node`, which may have kept it."""
+        self.ours.discard(node)
+        return run_hooks(node, g)
+
+    def accumulate(self, leaf: Any, g: Any) -> None:
+        """Add a complete gradient to the leaf's `.grad`."""
+        if is_still_leaf(leaf):
+            accumulate(leaf, g, leaf in self.ours)
 
 
 def collect(roots: Iterable[Any], since: int = -1) -> list:
@@ -77,100 +100,54 @@ def collect(roots: Iterable[Any], since: int = -1) -> list:
 
 
 def walk(
-    roots: dict[Any, Any],
-    wanted: dict[Any, Any] | None,
-    retain_graph: bool,
-    create_graph: bool,
-    trace: bool = False,
-    since: int = -1,
-) -> Iterator[Step]:
-    """Run backward from `roots` {node or leaf: gradient}.
+    grads: Gradients, wanted: dict[Any, Any] | None, retain_graph: bool, since: int = -1
+) -> Iterator[tuple[Any, Any]]:
+    """Run backward from the roots in `grads`. Yields (node, g) once a node has passed g on.
 
-    wanted is None to accumulate into the leaves' `.grad`; otherwise a dict whose keys are the nodes
-    and leaves whose gradients are asked for, and which the walk fills. Gradients are raw arrays, or
-    tensors with create_graph. Yields only when `trace` is set: untraced, it runs through at once.
-    With `since`, only nodes made after that moment run, and their hooks; older ones are ends.
+    wanted: None to accumulate into the leaves' `.grad`; otherwise the nodes and leaves whose
+    gradients are asked for, a dict that the walk fills. since: run only nodes made after that
+    moment, and their hooks.
     """
-    pending = collect(roots, since)
+    pending = collect(grads.of, since)
     needed = set() if wanted is None else _needed(pending, wanted, since)
-    grads: dict[Any, Any] = dict(roots)
-    ours: set = set()  # keys of grads whose buffer was made here, so that it may be added into
+    take, add, in_place = grads.of.pop, grads.add, grads.in_place
     check_values = state.mode.anomaly
     while pending:
         node = pending.pop()
-        g = grads.pop(node, None)
-        if g is None:
-            continue  # no gradient came this way
-        if wanted is not None and node not in needed and node not in wanted:
-            continue  # on no way to what is wanted: its hooks do not run either
+        g = take(node, None)
+        if g is None or (wanted is not None and node not in needed and node not in wanted):
+            continue
         if node._hooks and node._order > since:
-            g = run_hooks(node, g)
-            ours.discard(node)  # a hook may have kept it
+            g = grads.through_hooks(node, g)
         if wanted is not None:
             if node in wanted:
                 wanted[node] = g
             if node not in needed:
                 continue
-        if node._order == 0:  # a leaf
-            if wanted is None and is_still_leaf(node):
-                before = node._grad.clone() if trace and node._grad is not None else None
-                accumulate(node, g, node in ours, create_graph)
-                if trace:
-                    yield Step(node, g, [Contribution(node, g, before, node._grad.clone())])
-            continue
-        if type(node) is Output:
-            _pass_to_slot(node, g, grads)
-            continue
-
-        try:
-            several = type(g) is list
-            results = node.backward(*node.fill_missing(g)) if several else node.backward(g)
-        except Exception as error:
-            anomaly.explain_backward(node, error)
-            raise
-        if not retain_graph:
-            node._saved = node._kept = None  # frees their memory now
-        if type(results) is not tuple:
-            results = (results,)
-        if check_values:
-            anomaly.check_backward(node, g, results)
-
-        contributions: Any = [] if trace else None
-        fresh = node.fresh and not (create_graph or trace)
-        for edge, value in zip(node._edges, results):
-            if edge is None or value is None:
-                continue
-            if value.shape != edge._shape or value.dtype is not edge._dtype:
-                value = fit(value, edge, node)
-            before = grads.get(edge)
-            if before is None:
-                grads[edge] = value
-                if fresh and value is not g:
-                    ours.add(edge)
-            elif edge in ours:
-                before += value
-                grads[edge] = before
-            elif fresh and value is not g:
-                value += before
-                grads[edge] = value
-                ours.add(edge)
-            else:
-                grads[edge] = before + value
-                if not (create_graph or trace):
-                    ours.add(edge)
-            if trace:
-                contributions.append(Contribution(edge, value, before, grads[edge]))
-        if trace:
-            yield Step(node, g, contributions)
-
-
-def _pass_to_slot(output: Output, g: Any, grads: dict) -> None:
-    """Hand the gradient of one of several outputs to the list that the op gets them in."""
-    slots = grads.get(output.parent)
-    if slots is None:
-        slots = grads[output.parent] = [None] * len(output.parent._shape)
-    known = slots[output.index]  # set if the output was made again for a second derivative
-    slots[output.index] = g if known is None else known + g
+        if node._order == 0:
+            grads.accumulate(node, g)
+        elif type(node) is Output:
+            grads.add_to_slot(node, g)
+        else:
+            try:
+                one = type(g) is not list
+                results = node.backward(g) if one else node.backward(*node.fill_missing(g))
+            except Exception as error:
+                anomaly.explain_backward(node, error)
+                raise
+            if not retain_graph:
+                node._saved = node._kept = None
+            if type(results) is not tuple:
+                results = (results,)
+            if check_values:
+                anomaly.check_backward(node, g, results)
+            new = in_place and node.fresh
+            for edge, value in zip(node._edges, results):
+                if edge is not None and value is not None:
+                    if value.shape != edge._shape or value.dtype is not edge._dtype:
+                        value = fit(value, edge, node)
+                    add(edge, value, new and value is not g)
+        yield node, g
 
 
 def _needed(nodes: list, wanted: dict, since: int) -> set:
@@ -235,9 +212,9 @@ def is_still_leaf(leaf: Any) -> bool:
     return leaf._tracked
 
 
-def accumulate(leaf: Any, g: Any, ours: bool, create_graph: bool) -> None:
+def accumulate(leaf: Any, g: Any, ours: bool) -> None:
     """Add a gradient to a leaf's `.grad`, which is always an array of the leaf's own."""
-    if create_graph:
+    if isinstance(g, Variable):  # create_graph
         leaf._grad = g.clone() if leaf._grad is None else leaf._grad + g
     elif leaf._grad is None:
         whole = ours and type(g) in _modules and g.flags.c_contiguous
