@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tinytensor.autograd.hooks import RemovableHandle
-from tinytensor.autograd.mode import is_grad_enabled
 from tinytensor.autograd.op import Op
+from tinytensor.autograd.settings import is_grad_enabled
 from tinytensor.autograd.variable import wrap
 from tinytensor.backend import is_array
 from tinytensor.tensor import Tensor

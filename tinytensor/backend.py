@@ -189,3 +189,10 @@ def _error_setting() -> tuple[contextvars.ContextVar, Any]:
 # log(0) is -inf and 0/0 is NaN without a warning, as in PyTorch. `with np.errstate` costs 1.1 µs;
 # setting its context variable (found above by what np.errstate changes) costs 0.1 µs.
 error_state, QUIET = _error_setting()
+_usual = error_state.get()
+
+
+def warn_again() -> None:
+    """NumPy's usual warnings, where it is not known which ones were on before QUIET."""
+    if error_state.get() is QUIET:
+        error_state.set(_usual)

@@ -23,7 +23,8 @@ from .autograd.functional import (
     tracked_alias,
     vhp,
 )
-from .autograd.mode import enable_grad, state
+from .autograd.mode import state
+from .autograd.settings import enable_grad
 from .autograd.variable import Variable, edge_of
 from .autograd.walk import collect
 from .utils.tree import flatten, tree_map

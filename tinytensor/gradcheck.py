@@ -15,7 +15,7 @@ import numpy as np
 
 from .autograd import engine
 from .autograd.functional import basis
-from .autograd.mode import enable_grad
+from .autograd.settings import enable_grad
 from .autograd.site import warn
 from .autograd.variable import Variable, wrap
 from .backend import to_device, xp

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .autograd.mode import is_grad_enabled
+from .autograd.settings import is_grad_enabled
 from .autograd.variable import as_array, wrap
 from .ops.linalg import matmul
 from .ops.reduce import require_float

@@ -14,8 +14,10 @@ import numpy as np
 
 from .autograd import engine
 from .autograd.hooks import AfterAccumulation, RemovableHandle, add_hook, retain_grad
+from .autograd.mode import outside
 from .autograd.strided import offset_in, storage_of
-from .autograd.variable import RETAIN, refresh, registry, root_of, wrap, writes_of
+from .autograd.variable import wrap, writes_of
+from .autograd.views import RETAIN, refresh, root_of
 from .backend import device, device_of
 from .create import shape_of, tensor
 from .dtype import DType, default_float, from_numpy_dtype
@@ -321,4 +323,4 @@ class Tensor(Interop):
         self.array = value.array.view()
 
 
-registry.tensor = Tensor
+outside.tensor = Tensor

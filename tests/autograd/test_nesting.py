@@ -132,7 +132,7 @@ def test_modes_go_along_and_come_back() -> None:
         with tt.enable_grad():
             found.append((tt.ones(2, requires_grad=True) * 2)._node.scope)
 
-    with tt.autograd.detect_anomaly(), tt.autograd.mode.scope("here"):
+    with tt.autograd.detect_anomaly(), tt.autograd.scope("here"):
         run(3 * LEVELS, look)
         assert state.mode.scope == "here" and state.mode.grad and state.mode.anomaly
     (thread, scope, anomaly, grad), made_in = found

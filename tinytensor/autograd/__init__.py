@@ -1,18 +1,32 @@
 """Reverse-mode differentiation: recording ops, and walking back over them.
 
-mode        what is recorded, per thread          op        how an op is written
-variable    what the engine sees of a tensor      node      what the graph shows of itself
-walk        the backward walk                     engine    the calls that start it
-inplace     writes into tensors, and views        hooks     functions called with a gradient
-function    ops written by users, and their ctx   site      the source line of a node
-functional  Jacobians, Hessians, products         anomaly   errors that say where and why
+The core. Read in this order, and stop here:
+
+1  ../backend   the array library of an array: NumPy or CuPy
+2  mode         what the engine does now, per thread; the calls it makes to the files below
+3  variable     a tensor as the engine sees it
+4  op           an operation: how it is written, recorded, and finds its values again
+5  walk         the backward walk, and the gradients on their way
+6  engine       the calls that start a walk: backward and grad
+
+Around it:
+
+settings    no_grad, inference_mode, detect_anomaly …   inplace     writes into tensors
+trace       the walk, one step at a time                views       views after such writes
+hooks       functions called with a gradient            strided     views by strides
+node        PyTorch's view of the graph                 site        the source line of a node
+function    ops written by users, and their ctx         anomaly     errors that say where and why
+functional  Jacobians, Hessians, products               nesting     walks inside of walks
+devices     arguments from two devices                  outputs     ops with several outputs
 """
 
-from . import function, functional
+from . import anomaly, devices, function, functional, nesting, outputs, views  # noqa: F401 - fill in `outside`
 from .engine import backward, grad
 from .function import Function
 from .hooks import RemovableHandle
-from .mode import (
+from .node import AccumulateGrad
+from .op import Node, Op
+from .settings import (
     detect_anomaly,
     enable_grad,
     inference_mode,
@@ -24,8 +38,6 @@ from .mode import (
     set_detect_anomaly,
     set_grad_enabled,
 )
-from .node import AccumulateGrad, Node
-from .op import Op
 from .site import site_of
 from .trace import Contribution, Step, trace_backward
 

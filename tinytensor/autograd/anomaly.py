@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..backend import device_of, is_array, xp
-from ..errors import AnomalyError, DeviceError, GradientError, OutOfMemoryError, ShapeError
-from .mode import state
+from ..errors import AnomalyError, DeviceError, OutOfMemoryError, ShapeError
+from .mode import outside, state
 from .site import describe_here, describe_site
 from .variable import Variable, unwrap
 
@@ -62,23 +62,6 @@ def out_of_memory(what: str, error: MemoryError) -> MemoryError:
     )
 
 
-def freed_values(node: Any) -> GradientError:
-    """The error for a second backward over a node whose saved values are freed."""
-    return GradientError(
-        f"{node.name_}: backward a second time, but the values it saved are freed; "
-        f"give the first backward retain_graph=True{describe_site(node)}"
-    )
-
-
-def changed_value(node: Any, what: str, writes: list[int], expected: int) -> GradientError:
-    """The error for a saved value, `what`, that was written over."""
-    return GradientError(
-        f"{node.name_}: {what} was changed in place after it was saved (version {writes[0]}, "
-        f"expected {expected}); use an out-of-place op or clone() before the write"
-        f"{describe_site(node)}"
-    )
-
-
 # ------------------------------------------------------------------------------------------
 # NaN and infinity
 # ------------------------------------------------------------------------------------------
@@ -103,7 +86,7 @@ def _is_new(found: str, sources: Any) -> bool:
     return bool(found) and "NaN" not in present and (found == "NaN" or "inf" not in present)
 
 
-def look_at(node: Any, args: tuple, outputs: tuple) -> None:
+def watch(node: Any, args: tuple, outputs: tuple) -> None:
     """After a forward in a thread that is `watched`: take it down, and look for NaN."""
     mode = state.mode
     if mode.recording is not None:
@@ -135,3 +118,7 @@ def check_backward(node: Any, gradient: Any, contributions: Any) -> None:
                 f"{i}, of shape {tuple(contribution.shape)}, from a finite gradient of shape "
                 f"{shapes}{describe_site(node)}"
             )
+
+
+outside.watch, outside.check_backward = watch, check_backward
+outside.explain_forward, outside.explain_backward = explain_forward, explain_backward

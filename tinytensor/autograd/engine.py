@@ -8,9 +8,8 @@ from typing import Any
 
 from ..backend import _modules, is_array
 from ..errors import GradientError
-from .mode import run_in_mode
-from .nesting import nested
-from .variable import Variable, edge_of, own_copy, refresh, wrap
+from .mode import outside, run_in_mode
+from .variable import Variable, edge_of, own_copy, wrap
 from .walk import Gradients, accumulate, walk
 
 
@@ -21,7 +20,7 @@ def roots_of(name: str, outputs: Sequence[Any], grads: Sequence[Any], create_gra
         raise RuntimeError(f"{name}: got {len(grads)} gradients for {len(outputs)} outputs")
     for output, gradient in zip(outputs, grads):
         if output._view is not None:
-            refresh(output)
+            outside.refresh(output)
         edge = edge_of(output)
         if edge is None:
             raise GradientError(
@@ -60,7 +59,7 @@ def run(
     """A whole walk. Rules run on raw arrays, unless create_graph asks for tensors."""
     keep = create_graph if retain_graph is None else retain_graph
     visits = walk(Gradients(roots, in_place=not create_graph), wanted, keep, since)
-    nested(run_in_mode, create_graph, lambda: deque(visits, maxlen=0))
+    outside.nested(run_in_mode, create_graph, lambda: deque(visits, maxlen=0))
 
 
 def as_tuple(value: Any) -> tuple:
@@ -104,7 +103,7 @@ def _wanted(name: str, inputs: Sequence[Any]) -> dict[Any, Any]:
     wanted: dict[Any, Any] = {}
     for i, tensor in enumerate(inputs):
         if tensor._view is not None:
-            refresh(tensor)
+            outside.refresh(tensor)
         if not tensor._tracked:
             raise GradientError(
                 f"{name}: input {i}, of shape {tuple(tensor.shape)}, does not require grad; "

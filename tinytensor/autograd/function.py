@@ -28,8 +28,9 @@ from typing import Any
 from ..errors import GradientError
 from . import anomaly
 from .function_node import FunctionNode, new_node
-from .mode import no_grad, state
+from .mode import state
 from .op import Op
+from .settings import no_grad
 from .variable import Variable, wrap
 
 
@@ -91,7 +92,7 @@ class Function:
         outputs = output if isinstance(output, tuple) else (output,)
         results = node.record(args, outputs)
         if state.mode.watched:
-            anomaly.look_at(node, args, results)
+            anomaly.watch(node, args, results)
         return results if isinstance(output, tuple) else results[0]
 
 

@@ -6,21 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 from ..backend import xp
 from ..errors import GradientError
-from . import anomaly
 from .inplace import finish_write
 from .mode import state
-from .op import LAST, NEVER, Op, Output
+from .op import LAST, NEVER, Op, changed_value, freed_values
+from .outputs import Output
 from .variable import (
     Variable,
     as_array,
     edge_of,
     made_by,
-    refresh,
-    take_place,
     unwrap,
     wrap,
     writes_of,
 )
+from .views import refresh, take_place
 
 if TYPE_CHECKING:
     from .function import Function
@@ -80,12 +79,12 @@ class FunctionNode(Op):
     def saved_tensors(self) -> tuple:
         """What forward saved, each at its place in the graph: backward can be differentiated."""
         if self._saved is None:
-            raise anomaly.freed_values(self)
+            raise freed_values(self)
         tensors = []
         for i, (array, writes, version) in enumerate(self._saved):
             if writes[0] != version:
                 what = f"saved tensor {i}, of shape {tuple(array.shape)},"
-                raise anomaly.changed_value(self, what, writes, version)
+                raise changed_value(self, what, writes[0], version)
             tensors.append(self._restore(array, *self._places[i]))
         return tuple(tensors)
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..backend import xp
 from .engine import grad
-from .mode import enable_grad
+from .settings import enable_grad
 from .variable import Variable, wrap
 
 

@@ -8,7 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..backend import is_writable
-from .variable import RETAIN, Variable, as_array, own_copy, unwrap, wrap
+from .mode import outside
+from .variable import Variable, as_array, own_copy, unwrap, wrap
+from .views import RETAIN
 
 _next_id = itertools.count().__next__
 
@@ -170,3 +172,13 @@ def _replaced(hook: Any, new: Any, old: tuple) -> tuple:
             f"hook {_name(hook)}: returned {len(new)} gradients, expected {len(old)}"
         )
     return new
+
+
+def add_node_hook(node: Any, hook: Callable, when: str) -> RemovableHandle:
+    """Register a hook that runs before or after the rule of `node`."""
+    hooks = NodeHooks.of(node)
+    return hooks.add(getattr(hooks, when), hook)
+
+
+outside.run_hooks, outside.run_after_accumulation = run_hooks, run_after_accumulation
+outside.add_node_hook = add_node_hook

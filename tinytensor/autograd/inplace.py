@@ -17,19 +17,14 @@ from ..errors import ShapeError
 from .mode import state
 from .op import Op
 from .strided import AsStrided, copy_in_order, memory_order
-from .variable import (
-    Variable,
-    in_place_of,
+from .variable import Variable, in_place_of, own_copy, unwrap, wrap_like, writes_of
+from .views import (
     make_again,
-    own_copy,
     path_from_root,
     refresh,
     see_as_strided,
     take_place,
-    unwrap,
     view_along,
-    wrap_like,
-    writes_of,
 )
 
 ALL = (Ellipsis,)  # the index of the whole tensor

@@ -1,19 +1,9 @@
-"""What the engine should do now, per thread: record or not, look for NaN or not, which module.
-
-Every change is restored in `finally`, also if Ctrl-C strikes meanwhile. CPython looks for signals
-where a Python function begins, after calls and at the end of a loop's body. So between a change and
-the `try` that undoes it there is no call, and where the undoing needs calls it can be done twice.
-One gap is left, as in PyTorch: where `__exit__` of a `with` block begins. The engine's own changes
-do without `with`: see `run_in_mode`.
-"""
+"""What the engine does now, per thread, and the calls it makes to files outside the core."""
 
 from __future__ import annotations
 
-import functools
-import inspect
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ContextDecorator
+from collections.abc import Callable
 from typing import Any
 
 from ..backend import QUIET, error_state
@@ -29,13 +19,13 @@ class Mode:
         self.inference = False
         self.scope = ""  # path of the module whose forward is running, "" outside
         self.call: Any = None  # (nn.Module whose forward runs, its path, the call around it)
-        self.watched = False  # whether somebody looks at what ops give: the one test in Op.apply
+        self.watched = False  # True while anomaly detection or a recording is on
         self._anomaly = False
         self._recording: Any = None
 
     @property
     def anomaly(self) -> bool:
-        """Whether NaN and inf are looked for."""
+        """True while ops are checked for NaN and inf."""
         return self._anomaly
 
     @anomaly.setter
@@ -45,7 +35,7 @@ class Mode:
 
     @property
     def recording(self) -> Any:
-        """Takes down every op with its values, for pictures (`graph.record`); None: nobody."""
+        """The recording that gets every op and its values (`graph.record`), or None."""
         return self._recording
 
     @recording.setter
@@ -55,20 +45,15 @@ class Mode:
 
 
 class _ThreadState(threading.local):
-    """Each thread finds a Mode of its own here."""
+    """One Mode per thread."""
 
-    def __init__(self) -> None:  # runs once in each thread that looks
+    def __init__(self) -> None:  # runs once in each thread
         self.mode = Mode()
         self.level = 0  # how many walks and checkpoints are nested in this thread (nesting.py)
-        self.stacks: dict[_Setting, Any] = {}  # what each setting found, the latest last
+        self.stacks: dict[Any, Any] = {}  # what settings replaced, latest last (settings.py)
 
 
 state = _ThreadState()
-
-
-def _set(fields: dict[str, Any]) -> None:
-    for name, value in fields.items():
-        setattr(state.mode, name, value)
 
 
 def run_in_mode(grad: bool, function: Callable[[], Any]) -> Any:
@@ -84,189 +69,40 @@ def run_in_mode(grad: bool, function: Callable[[], Any]) -> Any:
         error_state.set(errors)
 
 
-class _Setting(ContextDecorator):
-    """Set fields of this thread's Mode for a block or a function, then put them back.
+class Outside:
+    """The calls that the core makes to files outside of it.
 
-    One object may be entered many times, also by several threads: what was found is kept on a
-    stack in the thread's own state.
+    Each file fills in its own when it is imported. Without it the default below holds, and the core
+    differentiates all the same.
     """
 
-    fields: dict[str, Any] = {}
+    tensor: type  # tensor.py: the class of what ops return
+    refresh: Callable[[Any], None]  # views.py: update a view after writes into its memory
+    on_one_device: Callable[[tuple], tuple | None]  # devices.py: arguments moved to one device
+    call_site: Callable[[Any], tuple[Any, int]]  # site.py: the user's line, from a frame
+    where: Callable[[Any], str]  # site.py: that line, for the end of an error message
+    watch: Callable[[Any, tuple, tuple], None]  # anomaly.py: recordings, and the search for NaN
+    check_backward: Callable[[Any, Any, tuple], None]  # anomaly.py
+    explain_forward: Callable[[Any, tuple, Exception], Exception]  # anomaly.py
+    explain_backward: Callable[[Any, Exception], None]  # anomaly.py
+    run_hooks: Callable[[Any, Any], Any]  # hooks.py: a gradient as the hooks change it
+    run_after_accumulation: Callable[[Any], None]  # hooks.py
+    wrap_outputs: Callable[..., tuple]  # outputs.py: tensors for a tuple of results
+    fill_missing: Callable[[Any, list], list]  # outputs.py: gradients for all of several outputs
+    next_functions: Callable[[Any], tuple]  # node.py: the links of a node
+    add_node_hook: Callable[[Any, Callable, str], Any]  # hooks.py
+    nested: Callable[..., Any]  # nesting.py: calls a function, in a new thread if nested too deep
 
-    def __enter__(self) -> _Setting:
-        stacks = state.stacks
-        stack = stacks.get(self, ())
-        before = {name: getattr(state.mode, name) for name in self.fields}
-        try:
-            _set(self.fields)
-            stacks[self] = (*stack, before)
-            return self
-        except BaseException:
-            _set(before)
-            raise
-
-    def __exit__(self, *exc_info: object) -> None:
-        stacks = state.stacks
-        *stack, before = stacks[self]
-        try:
-            _set(before)
-        except BaseException:
-            _set(before)
-            raise
-        finally:
-            if stack:
-                stacks[self] = stack
-            else:
-                del stacks[self]
-
-    def __call__(self, function: Any) -> Any:
-        """Decorate a function (each call runs in this mode) or a generator function."""
-        if inspect.isclass(function):
-            raise TypeError(f"{type(self).__name__}: decorate a function or a method, not a class")
-        if not inspect.isgeneratorfunction(function):
-
-            @functools.wraps(function)
-            def call(*args: Any, **kwargs: Any) -> Any:
-                # As `with self: …`, but without its gap.
-                before = {name: getattr(state.mode, name) for name in self.fields}
-                try:
-                    _set(self.fields)
-                    return function(*args, **kwargs)
-                finally:
-                    try:
-                        _set(before)
-                    except BaseException:  # Ctrl-C in the middle of it
-                        _set(before)
-                        raise
-
-            return call
-
-        @functools.wraps(function)
-        def steps(*args: Any, **kwargs: Any) -> Iterator:
-            # The mode holds while the generator runs, not while its caller does.
-            generator = function(*args, **kwargs)
-            resume, argument = generator.send, None
-            while True:
-                try:
-                    with self:
-                        item = resume(argument)
-                except StopIteration as stop:
-                    return stop.value
-                try:
-                    resume, argument = generator.send, (yield item)
-                except GeneratorExit:
-                    with self:
-                        generator.close()
-                    raise
-                except BaseException as error:  # thrown in by the caller: the generator's to handle
-                    resume, argument = generator.throw, error
-
-        return steps
+    def __init__(self) -> None:
+        self.refresh = self.run_after_accumulation = lambda tensor: None
+        self.on_one_device = lambda args: None
+        self.call_site = lambda frame: (None, 0)
+        self.where = lambda node: ""
+        self.watch = self.check_backward = lambda node, values, results: None
+        self.explain_forward = lambda op, args, error: error
+        self.explain_backward = lambda node, error: None
+        self.run_hooks = lambda node, gradient: gradient
+        self.nested = lambda function, *args: function(*args)
 
 
-class no_grad(_Setting):
-    """Record nothing: `with no_grad(): …` or `@no_grad()`."""
-
-    fields = {"grad": False}
-
-    def __new__(cls, function: Any = None) -> Any:
-        """`@no_grad` without parentheses works too, as in PyTorch."""
-        setting = super().__new__(cls)
-        return setting if function is None else setting(function)
-
-
-class enable_grad(no_grad):
-    """Record again inside a `no_grad` block."""
-
-    fields = {"grad": True}
-
-
-class inference_mode(_Setting):
-    """As `no_grad`; `is_inference_mode_enabled()` tells that it is on.
-
-    inference_mode(False) records again, as in PyTorch.
-    """
-
-    def __new__(cls, mode: Any = True) -> Any:
-        """`@inference_mode` without parentheses works too."""
-        if callable(mode):
-            return cls()(mode)
-        return super().__new__(cls)
-
-    def __init__(self, mode: bool = True):
-        self.fields = {"grad": not mode, "inference": bool(mode)}
-
-
-class _Switch(_Setting):
-    """A setting that holds at once when called, and only for a block when used in `with`."""
-
-    def __init__(self, **fields: Any):
-        self.fields = fields
-        self._before = {name: getattr(state.mode, name) for name in fields}
-        for name, value in fields.items():
-            setattr(state.mode, name, value)
-
-    def _undo(self) -> None:
-        """Take back what the call itself did; once, as it turns out to be a block or decorator."""
-        for name, value in self._before.items():
-            setattr(state.mode, name, value)
-        self._before = {}
-
-    def __enter__(self) -> _Setting:
-        self._undo()
-        return super().__enter__()
-
-    def __call__(self, function: Any) -> Any:
-        self._undo()
-        return super().__call__(function)
-
-
-class set_grad_enabled(_Switch):
-    """Turn recording on or off: at once when called, and for a block when used in `with`."""
-
-    def __init__(self, mode: bool):
-        super().__init__(grad=bool(mode))
-
-
-def is_grad_enabled() -> bool:
-    """Whether ops are being recorded in this thread."""
-    return state.mode.grad
-
-
-def is_inference_mode_enabled() -> bool:
-    """Whether this thread is inside `inference_mode`."""
-    return state.mode.inference
-
-
-class detect_anomaly(_Setting):
-    """Stop at the first op whose value or gradient is NaN or inf although its inputs are finite.
-
-    The error names the op, its module path, the shapes and the line that made it.
-    """
-
-    def __init__(self, check_nan: bool = True):
-        self.fields = {"anomaly": check_nan}
-
-
-class set_detect_anomaly(_Switch):
-    """`detect_anomaly`, on or off: at once when called, and for a block when used in `with`."""
-
-    def __init__(self, mode: bool, check_nan: bool = True):
-        super().__init__(anomaly=bool(mode and check_nan))
-
-
-def is_anomaly_enabled() -> bool:
-    """Whether this thread looks for NaN and inf."""
-    return state.mode.anomaly
-
-
-class scope(_Setting):
-    """Ops made in this block carry `name`, below the scope they are in, as their module path."""
-
-    def __init__(self, name: str):
-        self.name = name
-
-    @property
-    def fields(self) -> dict[str, Any]:  # type: ignore[override]
-        before = state.mode.scope
-        return {"scope": f"{before}.{self.name}" if before else self.name}
+outside = Outside()

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from .mode import state
+from .mode import outside, state
 
 LEVELS = 16  # nested calls in one thread: about 60 frames are left for the user's code in each
 
@@ -104,3 +104,6 @@ class _Continuation:
         """Raise an error in the thread at its next instruction."""
         thread = ctypes.c_ulong(self.thread.ident or 0)
         ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(error))
+
+
+outside.nested = nested

@@ -48,23 +48,10 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import QUIET, _modules, device_of, error_state, xp
-from . import anomaly
-from .mode import state
-from .node import Node
-from .site import call_site
-from .variable import (
-    Variable,
-    View,
-    as_array,
-    made_by,
-    refresh,
-    registry,
-    unwrap,
-    wrap,
-    wrap_like,
-    writes_of,
-)
+from ..backend import QUIET, _modules, error_state, warn_again
+from ..errors import GradientError
+from .mode import outside, state
+from .variable import Variable, View, made_by, wrap, writes_of
 
 _new = object.__new__
 ndarray = np.ndarray
@@ -82,6 +69,41 @@ NOTHING = (None, NEVER, 0)  # a value that is not saved
 def snake_case(name: str) -> str:
     """LayerNorm → layer_norm."""
     return "".join("_" + c.lower() if c.isupper() else c for c in name).lstrip("_")
+
+
+class Node:
+    """A node of the graph, with PyTorch's names; `Op` adds forward and backward."""
+
+    __slots__ = ("_edges", "_hooks")
+
+    _edges: Any  # for each argument: the Op that made it, the leaf that it is, or None
+    _hooks: dict | None
+
+    def name(self) -> str:
+        return f"{type(self).__name__}Backward"
+
+    @property
+    def next_functions(self) -> tuple:
+        """((node, output number), …): AccumulateGrad for leaves, (None, 0) for constants."""
+        return outside.next_functions(self)
+
+    def function_and_index(self) -> tuple[Any, int]:
+        """The op at the end of an edge, and which of its outputs the edge leads to."""
+        return self, 0
+
+    def register_hook(self, hook: Callable) -> Any:
+        """Call hook(grad_inputs, grad_outputs), two tuples, when this node's rule has run.
+
+        It may return other grad_inputs.
+        """
+        return outside.add_node_hook(self, hook, "after")
+
+    def register_prehook(self, hook: Callable) -> Any:
+        """Call hook(grad_outputs), a tuple, before this node's rule; it may return another."""
+        return outside.add_node_hook(self, hook, "before")
+
+    def __repr__(self) -> str:
+        return f"<{self.name()}>"
 
 
 class Op(Node):
@@ -104,6 +126,7 @@ class Op(Node):
     view = False  # whether the output may share memory with the first argument
     differentiable = True  # False: backward is never asked for (comparisons and the like)
     fresh = False  # whether backward gives new arrays (or g), which the walk may add into
+    one_of_several = False  # whether it stands for one output of another op (outputs.py)
     in_kernel = False  # whether forward ran as a kernel (kernels/route.py)
     name_ = "op"  # the name in error messages: snake_case of the class name
     _plan: tuple = ()  # `saves`, worked out once for the class; see _save_plan
@@ -123,6 +146,10 @@ class Op(Node):
     def view_args(self, args: tuple) -> Iterable[tuple[Any, tuple]]:
         """For an op whose several outputs are views: (op, args) that make each out of args[0]."""
         raise NotImplementedError(f"{self.name_}: view_args is not written")
+
+    def fill_missing(self, grads: list) -> list:
+        """Zeros for those of several outputs that got no gradient."""
+        return outside.fill_missing(self, grads)
 
     # --------------------------------------------------------------------------------------
     # Forward
@@ -144,7 +171,7 @@ class Op(Node):
             if isinstance(arg, Variable):
                 any_tensor = True
                 if arg._view is not None:
-                    refresh(arg)
+                    outside.refresh(arg)
                 raw.append(arg.array)
                 if arg._tracked:
                     tracked |= bit
@@ -160,29 +187,32 @@ class Op(Node):
         node._kept = None
         node._tracked = tracked = tracked if mode.grad else 0
 
-        errors = error_state.get()
+        token = None
         try:
-            error_state.set(QUIET)
+            token = error_state.set(QUIET)
             out = node.forward(*raw)
         except Exception as error:
-            moved = on_one_device(args)
+            moved = outside.on_one_device(args)
             if moved is not None:
                 return cls.apply(*moved)
-            raise anomaly.explain_forward(cls, args, error) from None
+            raise outside.explain_forward(cls, args, error) from None
         finally:
-            error_state.set(errors)
+            if token is not None:
+                error_state.reset(token)
+            else:
+                warn_again()  # Ctrl-C struck before the token was stored
 
         if type(out) is not ndarray:
             if not any_tensor:
                 return out
             if type(out) is tuple:
-                return _wrap_outputs(node, out, args, edges)
+                return outside.wrap_outputs(node, out, args, edges)
             if type(out) not in _modules:  # NumPy's reductions return scalars
                 out = np.asarray(out)
         elif not any_tensor:
             return out
 
-        tensor: Any = _new(registry.tensor)
+        tensor: Any = _new(outside.tensor)
         tensor.array = out
         tensor._grad = tensor._writes = tensor._view = tensor._hooks = None
         dtype = out.dtype
@@ -195,7 +225,7 @@ class Op(Node):
             node._hooks = None
             node._order = next_order()
             node.scope = mode.scope
-            node._code, node._instruction = call_site(sys._getframe(1))
+            node._code, node._instruction = outside.call_site(sys._getframe(1))
             node._saved = node._save(args, tensor) if cls._plan else ()
         else:
             tensor._tracked = False
@@ -204,7 +234,7 @@ class Op(Node):
             tensor._writes = writes_of(args[0])
             tensor._view = View(args[0], cls, args[1:])
         if mode.watched:
-            anomaly.look_at(node, args, (tensor,))
+            outside.watch(node, args, (tensor,))
         return tensor
 
     def enter_graph(self, edges: list, shape: Any, dtype: Any) -> None:
@@ -216,7 +246,7 @@ class Op(Node):
         self._hooks = None
         self._order = next_order()
         self.scope = state.mode.scope
-        self._code, self._instruction = call_site(sys._getframe(1))
+        self._code, self._instruction = outside.call_site(sys._getframe(1))
 
     def needs(self, i: int) -> bool:
         """Whether a gradient for forward's i-th argument may be asked for."""
@@ -272,14 +302,14 @@ class Op(Node):
         None for a value that was not saved, as no gradient that needs it is asked for.
         """
         if self._saved is None:
-            raise anomaly.freed_values(self)
+            raise freed_values(self)
         values: list[Any] = []
         for value, writes, version in self._saved:
             if writes[0] != version:
                 place, name, _ = self._plan[len(values)]
                 what = f"its input '{name}'" if place >= 0 else "its output"
                 what += f", of shape {tuple(value.shape)},"
-                raise anomaly.changed_value(self, what, writes, version)
+                raise changed_value(self, what, writes[0], version)
             values.append(value)
         if state.mode.grad:
             plan = self._plan
@@ -328,70 +358,6 @@ class Op(Node):
         """In a kernel's backward: what was kept, or None."""
         return None if self._kept is None else self._kept.get(helper)
 
-    def fill_missing(self, grads: list) -> list:
-        """Zeros for the outputs of a multi-output op that got no gradient."""
-        known = next(g for g in grads if g is not None)
-        library = xp(unwrap(known))
-        for i, g in enumerate(grads):
-            if g is None and self._dtype[i].kind == "f":
-                grads[i] = wrap_like(library.zeros(self._shape[i], self._dtype[i]), known)
-        return grads
-
-
-class Output(Op):
-    """One of several outputs of an op: hands its gradient to a numbered slot of the parent."""
-
-    __slots__ = ("parent", "index")
-
-    def __init__(self, parent: Op, index: int, like: Any):
-        self.parent, self.index = parent, index
-        self._edges, self._order = [parent], next_order()
-        self._shape, self._dtype = like.shape, like.dtype
-        self._hooks = self._kept = None
-        self._saved = ()
-        self._tracked = 1
-        self.scope = parent.scope
-        self._code, self._instruction = parent._code, parent._instruction
-
-    def function_and_index(self) -> tuple[Any, int]:
-        return self.parent, self.index
-
-    def name(self) -> str:
-        return self.parent.name()
-
-
-def _wrap_outputs(node: Op, outs: Iterable, args: tuple, edges: list) -> tuple:
-    """Tensors for a tuple of raw outputs, each tracked one with an Output node of its own."""
-    arrays = [as_array(out) for out in outs]
-    tensors = tuple(map(wrap, arrays))
-    if node._tracked:
-        shapes, dtypes = [a.shape for a in arrays], [a.dtype for a in arrays]
-        node.enter_graph(edges, shapes, dtypes)
-        node._saved = node._save(args, None) if node._plan else ()
-        for index, tensor in enumerate(tensors):
-            if tensor.array.dtype.kind == "f":
-                tensor._tracked = True
-                tensor._node = Output(node, index, tensor.array)
-    if node.view:
-        for tensor, view_args in zip(tensors, node.view_args(args)):
-            tensor._writes = writes_of(args[0])
-            tensor._view = View(args[0], *view_args)
-    if state.mode.watched:
-        anomaly.look_at(node, args, tensors)
-    return tensors
-
-
-def on_one_device(args: tuple) -> tuple | None:
-    """args with 0-d tensors brought from the CPU to the GPU that the others are on, if so."""
-    tensors = [arg for arg in args if isinstance(arg, Variable)]
-    elsewhere = [t for t in tensors if not isinstance(t.array, ndarray)]
-    if not elsewhere:
-        return None
-    where = device_of(elsewhere[0].array)
-    strays = [t for t in tensors if isinstance(t.array, ndarray) and not t.array.ndim]
-    moved = {id(t): t.to(where) for t in strays}
-    return tuple(moved.get(id(arg), arg) for arg in args) if moved else None
-
 
 def _shares_memory(out: Any, source: Any) -> bool:
     """Whether `out`, made of `source`, is a view of it or a copy."""
@@ -400,3 +366,20 @@ def _shares_memory(out: Any, source: Any) -> bool:
     if source.flags.c_contiguous:
         return out is source or out.base is not None
     return _modules[type(out)].may_share_memory(out, source)
+
+
+def freed_values(node: Op) -> GradientError:
+    """The error for a second backward over a node whose saved values are freed."""
+    return GradientError(
+        f"{node.name_}: backward a second time, but the values it saved are freed; "
+        f"give the first backward retain_graph=True{outside.where(node)}"
+    )
+
+
+def changed_value(node: Op, what: str, version: int, expected: int) -> GradientError:
+    """The error for a saved value, `what`, that was written over."""
+    return GradientError(
+        f"{node.name_}: {what} was changed in place after it was saved (version {version}, "
+        f"expected {expected}); use an out-of-place op or clone() before the write"
+        f"{outside.where(node)}"
+    )

@@ -9,7 +9,7 @@ import warnings
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from .mode import state
+from .mode import outside, state
 
 # Folders whose lines are not the user's.
 internal_folders = [os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep]
@@ -99,3 +99,6 @@ class _Here:
     def __init__(self) -> None:
         self.scope = state.mode.scope
         self._code, self._instruction = call_site(sys._getframe(1))
+
+
+outside.call_site, outside.where = call_site, describe_site

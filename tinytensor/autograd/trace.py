@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 
 from .engine import roots_of
 from .mode import run_in_mode
-from .op import Output
+from .op import Op
+from .outputs import Output
 from .variable import Variable, own_copy, wrap
-from .walk import Gradients, collect, walk
+from .walk import Gradients, collect, fit, walk
 
 
 class Contribution(NamedTuple):
@@ -49,10 +50,12 @@ class TracedGradients(Gradients):
         super().__init__(roots, in_place=False)
         self.notes: list[Contribution] = []
 
-    def add(self, edge: Any, value: Any, new: bool) -> None:
-        before = self.of.get(edge)
-        super().add(edge, value, new)
-        self.notes.append(Contribution(edge, value, before, self.of[edge]))
+    def add(self, node: Op, g: Any, results: tuple) -> None:
+        for edge, value in zip(node._edges, results):
+            if edge is not None and value is not None:
+                value, before = fit(value, edge, node), self.of.get(edge)
+                self.of[edge] = value if before is None else before + value
+                self.notes.append(Contribution(edge, value, before, self.of[edge]))
 
     def accumulate(self, leaf: Any, g: Any) -> None:
         before = None if leaf._grad is None else leaf._grad.clone()

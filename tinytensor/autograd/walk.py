@@ -1,9 +1,9 @@
 """The backward walk: collect the graph, then visit its nodes from the newest to the oldest.
 
     for node in newest first:
-        g = grads.take(node)
+        g = grads.pop(node)
         for edge, value in zip(node.edges, node.backward(g)):
-            grads.add(edge, value)
+            grads[edge] += value
 
 Every op is newer than its inputs, so a node's gradient is complete when its turn comes. `walk` adds
 four things to these lines: leaves keep their gradient, an op with several outputs waits for the
@@ -21,12 +21,9 @@ from typing import Any
 
 from ..backend import _modules, sum_over
 from ..errors import GradientError
-from . import anomaly
-from .hooks import run_after_accumulation, run_hooks
-from .mode import state
-from .op import Op, Output
-from .site import describe_site
-from .variable import Variable, own_copy, refresh, unwrap, wrap, writes_of
+from .mode import outside, state
+from .op import Op
+from .variable import Variable, own_copy, unwrap, wrap, writes_of
 
 _order = attrgetter("_order")
 
@@ -45,25 +42,31 @@ class Gradients:
         self.of, self.in_place = dict(roots), in_place
         self.ours: set[Any] = set()
 
-    def add(self, edge: Any, value: Any, new: bool) -> None:
-        """Add a contribution to the gradient of `edge`. new: nobody else holds this array."""
-        of = self.of
-        if edge not in of:
-            of[edge] = value
-            if new:
-                self.ours.add(edge)
-        elif edge in self.ours:
-            of[edge] += value
-        elif new:
-            value += of[edge]
-            of[edge] = value
-            self.ours.add(edge)
-        else:
-            of[edge] = of[edge] + value
-            if self.in_place:
-                self.ours.add(edge)
+    def add(self, node: Op, g: Any, results: tuple) -> None:
+        """Add what the rule of `node` made of its gradient g to the gradient of each input."""
+        of, ours, fresh = self.of, self.ours, self.in_place and node.fresh
+        for edge, value in zip(node._edges, results):
+            if edge is None or value is None:
+                continue
+            if value.shape != edge._shape or value.dtype is not edge._dtype:
+                value = fit(value, edge, node)
+            new = fresh and value is not g  # nobody else holds the array
+            if edge not in of:
+                of[edge] = value
+                if new:
+                    ours.add(edge)
+            elif edge in ours:
+                of[edge] += value
+            elif new:
+                value += of[edge]
+                of[edge] = value
+                ours.add(edge)
+            else:
+                of[edge] = of[edge] + value
+                if self.in_place:
+                    ours.add(edge)
 
-    def add_to_slot(self, output: Output, g: Any) -> None:
+    def add_to_slot(self, output: Any, g: Any) -> None:
         """Put the gradient of one of several outputs into the list of their op."""
         slots = self.of.get(output.parent)
         if slots is None:
@@ -74,7 +77,7 @@ class Gradients:
     def through_hooks(self, node: Any, g: Any) -> Any:
         """g after the hooks of `node`, which may have kept it."""
         self.ours.discard(node)
-        return run_hooks(node, g)
+        return outside.run_hooks(node, g)
 
     def accumulate(self, leaf: Any, g: Any) -> None:
         """Add a complete gradient to the leaf's `.grad`."""
@@ -110,7 +113,7 @@ def walk(
     """
     pending = collect(grads.of, since)
     needed = set() if wanted is None else _needed(pending, wanted, since)
-    take, add, in_place = grads.of.pop, grads.add, grads.in_place
+    take, add = grads.of.pop, grads.add
     check_values = state.mode.anomaly
     while pending:
         node = pending.pop()
@@ -126,27 +129,22 @@ def walk(
                 continue
         if node._order == 0:
             grads.accumulate(node, g)
-        elif type(node) is Output:
+        elif node.one_of_several:
             grads.add_to_slot(node, g)
         else:
             try:
                 one = type(g) is not list
                 results = node.backward(g) if one else node.backward(*node.fill_missing(g))
             except Exception as error:
-                anomaly.explain_backward(node, error)
+                outside.explain_backward(node, error)
                 raise
             if not retain_graph:
                 node._saved = node._kept = None
             if type(results) is not tuple:
                 results = (results,)
             if check_values:
-                anomaly.check_backward(node, g, results)
-            new = in_place and node.fresh
-            for edge, value in zip(node._edges, results):
-                if edge is not None and value is not None:
-                    if value.shape != edge._shape or value.dtype is not edge._dtype:
-                        value = fit(value, edge, node)
-                    add(edge, value, new and value is not g)
+                outside.check_backward(node, g, results)
+            add(node, g, results)
         yield node, g
 
 
@@ -173,7 +171,7 @@ def fit(value: Any, edge: Any, node: Op) -> Any:
         if found.kind != "f":
             raise GradientError(
                 f"{node.name_}: backward gave a gradient of dtype {found}, expected {dtype}"
-                f"{describe_site(node)}"
+                f"{outside.where(node)}"
             )
         value = value.to(dtype) if isinstance(value, Variable) else value.astype(dtype)
     return value
@@ -191,7 +189,7 @@ def sum_to(value: Any, shape: tuple, node: Op | None = None) -> Any:
         name = node.name_ if node is not None else "sum_to"
         raise GradientError(
             f"{name}: backward gave a gradient of shape {tuple(value.shape)}, expected "
-            f"{tuple(shape)}{describe_site(node)}"
+            f"{tuple(shape)}{outside.where(node)}"
         )
     return total.reshape(shape) if extra else total
 
@@ -202,7 +200,7 @@ def is_still_leaf(leaf: Any) -> bool:
     Refuses a leaf that is a view and got a history, as another view of its memory was written to.
     """
     if leaf._view is not None:
-        refresh(leaf)
+        outside.refresh(leaf)
     if leaf._node is not None:
         raise GradientError(
             f"backward: a leaf of shape {tuple(leaf._shape)} is a view of a tensor that was "
@@ -223,4 +221,4 @@ def accumulate(leaf: Any, g: Any, ours: bool) -> None:
         writes_of(leaf._grad)[0] += 1  # first: what Ctrl-C leaves half done is counted too
         leaf._grad.array += g
     if leaf._hooks:
-        run_after_accumulation(leaf)
+        outside.run_after_accumulation(leaf)

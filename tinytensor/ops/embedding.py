@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..autograd.inplace import assign
-from ..autograd.mode import no_grad
 from ..autograd.op import Op
+from ..autograd.settings import no_grad
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..errors import ShapeError

@@ -6,7 +6,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ..autograd.mode import enable_grad, run_in_mode
+from ..autograd.mode import run_in_mode
+from ..autograd.settings import enable_grad
 from ..autograd.site import warn
 from ..autograd.variable import Variable, wrap, writes_of
 from ..backend import is_array

@@ -12,12 +12,13 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
-from ..autograd import anomaly
 from ..autograd.engine import run
 from ..autograd.mode import state
 from ..autograd.nesting import nested
-from ..autograd.op import Op, Output, next_order
-from ..autograd.variable import Variable, edge_of, refresh, writes_of
+from ..autograd.op import Op, changed_value, freed_values, next_order
+from ..autograd.outputs import Output
+from ..autograd.variable import Variable, edge_of, writes_of
+from ..autograd.views import refresh
 from ..autograd.walk import collect
 from ..backend import CPU, device_of
 from ..errors import GradientError
@@ -73,11 +74,11 @@ class Checkpoint(Op):
     def _unchanged_call(self) -> Call:
         """The call, if what it depends on is still there and as it was."""
         if self._kept is None:
-            raise anomaly.freed_values(self)
+            raise freed_values(self)
         for writes, version in self._saved:
             if writes[0] != version:
                 what = "a tensor that the function uses"
-                raise anomaly.changed_value(self, what, writes, version)
+                raise changed_value(self, what, writes[0], version)
         return self._kept
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...autograd.op import Op
-from ...autograd.variable import RETAIN
+from ...autograd.views import RETAIN
 from ...backend import is_array
 
 

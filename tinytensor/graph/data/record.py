@@ -23,7 +23,8 @@ from typing import Any
 import numpy as np
 
 from ...autograd.mode import state
-from ...autograd.op import Op, Output
+from ...autograd.op import Op
+from ...autograd.outputs import Output
 from ...autograd.site import Site, is_internal
 from ...autograd.variable import Variable, edge_of, unwrap
 from ...backend import is_array

@@ -16,7 +16,8 @@ from types import FrameType
 from typing import Any
 
 from ...autograd import trace_backward
-from ...autograd.op import Op, Output
+from ...autograd.op import Op
+from ...autograd.outputs import Output
 from ...autograd.site import site_of
 from ...autograd.variable import Variable, edge_of
 from ...autograd.walk import collect

@@ -20,7 +20,7 @@ import numpy as np
 
 from ...autograd.engine import grad
 from ...autograd.mode import run_in_mode
-from ...autograd.op import Output
+from ...autograd.outputs import Output
 from ...autograd.variable import Variable, as_array, edge_of, own_copy
 from ...autograd.walk import collect, fit
 from ...backend import to_device, xp

@@ -1,0 +1,24 @@
+"""Tensors of two devices in one op: a 0-d tensor on the CPU follows the others to their GPU."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..backend import device_of
+from .mode import outside
+from .variable import Variable
+
+
+def on_one_device(args: tuple) -> tuple | None:
+    """args with 0-d CPU tensors moved to the GPU that the others are on; None if none has to."""
+    tensors = [arg for arg in args if isinstance(arg, Variable)]
+    elsewhere = [t for t in tensors if not isinstance(t.array, np.ndarray)]
+    if not elsewhere:
+        return None
+    where = device_of(elsewhere[0].array)
+    strays = [t for t in tensors if isinstance(t.array, np.ndarray) and not t.array.ndim]
+    moved = {id(t): t.to(where) for t in strays}
+    return tuple(moved.get(id(arg), arg) for arg in args) if moved else None
+
+
+outside.on_one_device = on_one_device

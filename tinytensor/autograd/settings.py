@@ -1,0 +1,211 @@
+"""Settings of the engine's mode: no_grad, enable_grad, inference_mode, detect_anomaly, scope.
+
+Every change is undone in `finally`, also if Ctrl-C strikes meanwhile. CPython looks for signals
+where a Python function begins, after calls and at the end of a loop's body. So between a change and
+the `try` that undoes it there is no call, and where the undoing needs calls it can be done twice.
+One gap is left, as in PyTorch: where `__exit__` of a `with` block begins. The engine's own changes
+do without `with`: see `run_in_mode`.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Iterator
+from contextlib import ContextDecorator
+from typing import Any
+
+from .mode import state
+
+
+def _set(fields: dict[str, Any]) -> None:
+    for name, value in fields.items():
+        setattr(state.mode, name, value)
+
+
+class _Setting(ContextDecorator):
+    """Set fields of this thread's Mode for a block or a function, then put them back.
+
+    One object may be entered many times, also by several threads: what was found is kept on a
+    stack in the thread's own state.
+    """
+
+    fields: dict[str, Any] = {}
+
+    def __enter__(self) -> _Setting:
+        stacks = state.stacks
+        stack = stacks.get(self, ())
+        before = {name: getattr(state.mode, name) for name in self.fields}
+        try:
+            _set(self.fields)
+            stacks[self] = (*stack, before)
+            return self
+        except BaseException:
+            _set(before)
+            raise
+
+    def __exit__(self, *exc_info: object) -> None:
+        stacks = state.stacks
+        *stack, before = stacks[self]
+        try:
+            _set(before)
+        except BaseException:
+            _set(before)
+            raise
+        finally:
+            if stack:
+                stacks[self] = stack
+            else:
+                del stacks[self]
+
+    def __call__(self, function: Any) -> Any:
+        """Decorate a function (each call runs in this mode) or a generator function."""
+        if inspect.isclass(function):
+            raise TypeError(f"{type(self).__name__}: decorate a function or a method, not a class")
+        if not inspect.isgeneratorfunction(function):
+
+            @functools.wraps(function)
+            def call(*args: Any, **kwargs: Any) -> Any:
+                # As `with self: …`, but without its gap.
+                before = {name: getattr(state.mode, name) for name in self.fields}
+                try:
+                    _set(self.fields)
+                    return function(*args, **kwargs)
+                finally:
+                    try:
+                        _set(before)
+                    except BaseException:  # Ctrl-C in the middle of it
+                        _set(before)
+                        raise
+
+            return call
+
+        @functools.wraps(function)
+        def steps(*args: Any, **kwargs: Any) -> Iterator:
+            # The mode holds while the generator runs, not while its caller does.
+            generator = function(*args, **kwargs)
+            resume, argument = generator.send, None
+            while True:
+                try:
+                    with self:
+                        item = resume(argument)
+                except StopIteration as stop:
+                    return stop.value
+                try:
+                    resume, argument = generator.send, (yield item)
+                except GeneratorExit:
+                    with self:
+                        generator.close()
+                    raise
+                except BaseException as error:  # thrown in by the caller: the generator's to handle
+                    resume, argument = generator.throw, error
+
+        return steps
+
+
+class no_grad(_Setting):
+    """Record nothing: `with no_grad(): …` or `@no_grad()`."""
+
+    fields = {"grad": False}
+
+    def __new__(cls, function: Any = None) -> Any:
+        """`@no_grad` without parentheses works too, as in PyTorch."""
+        setting = super().__new__(cls)
+        return setting if function is None else setting(function)
+
+
+class enable_grad(no_grad):
+    """Record again inside a `no_grad` block."""
+
+    fields = {"grad": True}
+
+
+class inference_mode(_Setting):
+    """As `no_grad`; `is_inference_mode_enabled()` tells that it is on.
+
+    inference_mode(False) records again, as in PyTorch.
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        """`@inference_mode` without parentheses works too."""
+        if callable(mode):
+            return cls()(mode)
+        return super().__new__(cls)
+
+    def __init__(self, mode: bool = True):
+        self.fields = {"grad": not mode, "inference": bool(mode)}
+
+
+class _Switch(_Setting):
+    """A setting that holds at once when called, and only for a block when used in `with`."""
+
+    def __init__(self, **fields: Any):
+        self.fields = fields
+        self._before = {name: getattr(state.mode, name) for name in fields}
+        for name, value in fields.items():
+            setattr(state.mode, name, value)
+
+    def _undo(self) -> None:
+        """Take back what the call itself did; once, as it turns out to be a block or decorator."""
+        for name, value in self._before.items():
+            setattr(state.mode, name, value)
+        self._before = {}
+
+    def __enter__(self) -> _Setting:
+        self._undo()
+        return super().__enter__()
+
+    def __call__(self, function: Any) -> Any:
+        self._undo()
+        return super().__call__(function)
+
+
+class set_grad_enabled(_Switch):
+    """Turn recording on or off: at once when called, and for a block when used in `with`."""
+
+    def __init__(self, mode: bool):
+        super().__init__(grad=bool(mode))
+
+
+def is_grad_enabled() -> bool:
+    """Whether ops are being recorded in this thread."""
+    return state.mode.grad
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether this thread is inside `inference_mode`."""
+    return state.mode.inference
+
+
+class detect_anomaly(_Setting):
+    """Stop at the first op whose value or gradient is NaN or inf although its inputs are finite.
+
+    The error names the op, its module path, the shapes and the line that made it.
+    """
+
+    def __init__(self, check_nan: bool = True):
+        self.fields = {"anomaly": check_nan}
+
+
+class set_detect_anomaly(_Switch):
+    """`detect_anomaly`, on or off: at once when called, and for a block when used in `with`."""
+
+    def __init__(self, mode: bool, check_nan: bool = True):
+        super().__init__(anomaly=bool(mode and check_nan))
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether this thread looks for NaN and inf."""
+    return state.mode.anomaly
+
+
+class scope(_Setting):
+    """Ops made in this block carry `name`, below the scope they are in, as their module path."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    @property
+    def fields(self) -> dict[str, Any]:  # type: ignore[override]
+        before = state.mode.scope
+        return {"scope": f"{before}.{self.name}" if before else self.name}
