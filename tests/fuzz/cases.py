@@ -37,7 +37,7 @@ class Case:
     args: tuple
     kwargs: dict[str, Any] = field(default_factory=dict)
     depth: int = 1  # terms in the longest matrix product, in either direction
-    finite: bool = False  # whether the gradients that come in are to be so
+    finite: bool = False  # whether the gradients that come in are to be so, and their sums
 
     def tensors(self) -> Iterator[Arg]:
         yield from (x for x in (*self.args, *self.kwargs.values()) if isinstance(x, Arg))
