@@ -181,10 +181,11 @@ def _normed(draw: Draw, *shape: int) -> Arg:
 
 
 def _scale(draw: Draw, *shape: int) -> Arg | None:
-    """A weight or bias, or none; finite, for the same reason."""
+    """A weight or bias, or none; finite, for the same reason, also times many slopes."""
     x = maybe(draw, *shape)
     if x is not None:
         np.nan_to_num(x.array, copy=False, nan=1.0, posinf=2.0, neginf=-2.0)
+        np.clip(x.array, -1e8, 1e8, out=x.array)
     return x
 
 
