@@ -10,8 +10,8 @@ import pytest
 import tinytensor as tt
 from tinytensor.autograd import Function, grad
 from tinytensor.autograd.function import once_differentiable
+from tinytensor.autograd.gradcheck import gradcheck, gradgradcheck
 from tinytensor.errors import GradientError
-from tinytensor.gradcheck import gradcheck, gradgradcheck
 
 
 def leaf(values: Any) -> tt.Tensor:

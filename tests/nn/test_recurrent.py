@@ -13,9 +13,9 @@ import tinytensor as tt
 from nn import recurrent_base
 from nn.utils import rnn
 from tinytensor import backend
+from tinytensor.autograd.gradcheck import gradcheck
 from tinytensor.autograd.op import Op
 from tinytensor.autograd.walk import collect
-from tinytensor.gradcheck import gradcheck
 
 from ..standin import fake_cupy as cp
 

@@ -155,7 +155,7 @@ def test_dropout_gradient() -> None:
         tt.manual_seed(5)
         return attend(*tensors, dropout_p=0.4)
 
-    from tinytensor.gradcheck import gradcheck, gradgradcheck
+    from tinytensor.autograd.gradcheck import gradcheck, gradgradcheck
 
     assert gradcheck(function, (q, k, v)) and gradgradcheck(function, (q, k, v))
 

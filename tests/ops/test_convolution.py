@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tinytensor as tt
-from tinytensor.gradcheck import gradcheck, gradgradcheck
+from tinytensor.autograd.gradcheck import gradcheck, gradgradcheck
 from tinytensor.ops.windows import Windows, sliding
 
 from .test_table import needs_torch, torch

@@ -16,9 +16,9 @@ import pytest
 
 import tinytensor as tt
 from tinytensor import backend
+from tinytensor.autograd.gradcheck import gradcheck, gradgradcheck
 from tinytensor.errors import DeviceError
 from tinytensor.generator import _defaults
-from tinytensor.gradcheck import gradcheck, gradgradcheck
 
 from ..standin import fake_cupy as cp
 from .table import Row

@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 
 import tinytensor as tt
+from tinytensor.autograd.gradcheck import gradcheck, gradgradcheck
 from tinytensor.autograd.op import Op
 from tinytensor.autograd.variable import wrap
 from tinytensor.autograd.walk import collect
-from tinytensor.gradcheck import gradcheck, gradgradcheck
 from tinytensor.ops.convert import ToDevice
 from tinytensor.ops.promote import Cast
 

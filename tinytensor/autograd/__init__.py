@@ -18,11 +18,13 @@ node        PyTorch's view of the graph                 site        the source l
 function    ops written by users, and their ctx         anomaly     errors that say where and why
 functional  Jacobians, Hessians, products               nesting     walks inside of walks
 devices     arguments from two devices                  outputs     ops with several outputs
+gradcheck   gradients against finite differences
 """
 
 from . import anomaly, devices, function, functional, nesting, outputs, views  # noqa: F401 - fill in `outside`
 from .engine import backward, grad
 from .function import Function
+from .gradcheck import gradcheck, gradgradcheck
 from .hooks import RemovableHandle
 from .node import AccumulateGrad
 from .op import Node, Op
@@ -40,8 +42,6 @@ from .settings import (
 )
 from .site import site_of
 from .trace import Contribution, Step, trace_backward
-
-from ..gradcheck import gradcheck, gradgradcheck  # isort: skip  (it needs the names above)
 
 __all__ = [
     "AccumulateGrad",

@@ -17,7 +17,7 @@ import random
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from ..gradcheck import gradcheck
+from ..autograd.gradcheck import gradcheck
 from ..tensor import Tensor
 from .sheet import Sheet, Unusable
 

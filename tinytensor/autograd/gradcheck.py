@@ -1,7 +1,7 @@
-"""Finite differences against backward: first order (`gradcheck`) and second (`gradgradcheck`).
+"""Check gradients by finite differences: first order (`gradcheck`), second (`gradgradcheck`).
 
 Numerical:   J[i, j] ≈ (f_j(x + ε·e_i) − f_j(x − ε·e_i)) / 2ε
-Analytical:  J[:, j] = the gradient that backward gives for e_j
+Analytical:  J[:, j] = the gradient that backward computes from e_j
 
 Use float64 inputs; float32 has too few digits for the difference.
 """
@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from .autograd import engine
-from .autograd.functional import basis
-from .autograd.settings import enable_grad
-from .autograd.site import warn
-from .autograd.variable import Variable, wrap
-from .backend import to_device, xp
-from .errors import GradcheckError
+from ..backend import to_device, xp
+from ..errors import GradcheckError
+from . import engine
+from .functional import basis
+from .settings import enable_grad
+from .site import warn
+from .variable import Variable, wrap
 
 Function = Callable[..., Any]
 
@@ -45,8 +45,8 @@ def gradcheck(
     """Compare backward's gradients of func(*inputs) with finite differences.
 
     Every floating point input that requires grad is checked against every output. The arguments
-    after nondet_tol are PyTorch's and change nothing here. Returns True, or raises GradcheckError
-    naming function, input, output, index and both values (returns False without raise_exception).
+    after nondet_tol are PyTorch's and have no effect here. Returns True, or raises GradcheckError
+    naming function, input, output, index and both values (raise_exception=False: returns False).
     """
     try:
         _check(func, _as_tuple(inputs), eps, atol, rtol, nondet_tol)
@@ -72,7 +72,7 @@ def gradgradcheck(
 ) -> bool:
     """Compare the gradients of the gradients with finite differences.
 
-    grad_outputs: the vectors that the outputs are weighted with; random by default.
+    grad_outputs: the vectors that weight the outputs; random by default.
     """
     inputs = _as_tuple(inputs)
     tracked = [x for x in inputs if isinstance(x, Variable) and x._tracked]
@@ -150,7 +150,7 @@ def _compare(
 
 
 def _analytical(output: Any, inputs: Sequence[Any]) -> list[np.ndarray]:
-    """For each input, the matrix [input element, output element] that backward gives."""
+    """For each input, the Jacobian [input element, output element] computed by backward."""
     size = output.array.size
     jacobians = [np.zeros((x.array.size, size)) for x in inputs]
     if not output._tracked:
@@ -164,7 +164,7 @@ def _analytical(output: Any, inputs: Sequence[Any]) -> list[np.ndarray]:
 
 
 def _numerical(func: Function, inputs: tuple, x: Any, o: int, eps: float) -> np.ndarray:
-    """The matrix [input element, output element] by central differences."""
+    """The Jacobian [input element, output element] by central differences."""
     rows = []
     home = x.array
     flat = home.copy().reshape(-1)
@@ -192,7 +192,7 @@ def _outputs(func: Function, inputs: tuple) -> tuple:
 
 
 def _grad_outputs(func: Function, inputs: tuple, given: Any, non_contiguous: bool) -> list:
-    """Vectors to weight the outputs with: the ones given, or random ones, tracked."""
+    """The vectors that weight the outputs: those passed in, or random ones that require grad."""
     if given is not None:
         return list(_as_tuple(given))
     rng = np.random.default_rng(0)
@@ -215,7 +215,7 @@ def _as_tuple(value: Any) -> tuple:
 
 
 def _name(func: Function, output: Any = None) -> str:
-    """The function's name; for a lambda, also that of the op that made its output."""
+    """The function's name; for a lambda, also the name of the op that produced its output."""
     name = getattr(func, "__name__", type(func).__name__)
     if name.endswith("<lambda>") and output is not None and output._node is not None:
         name += f" ({output.grad_fn.name_})"

@@ -10,8 +10,8 @@ import pytest
 
 import tinytensor as tt
 from tinytensor.autograd import Op
+from tinytensor.autograd.gradcheck import gradcheck, gradgradcheck
 from tinytensor.errors import GradcheckError
-from tinytensor.gradcheck import gradcheck, gradgradcheck
 
 
 def leaf(*shape: int, seed: int = 0) -> tt.Tensor:
