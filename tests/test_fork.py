@@ -21,10 +21,11 @@ import numpy as np
 import pytest
 
 import tinytensor as tt
-from tinytensor import generator, profile
+from tinytensor import generator
 from tinytensor.distributions.distribution import lazy_property
 from tinytensor.kernels import memory
 from tinytensor.kernels.route import kernels_for_all_sizes
+from tinytensor.profile import times
 from tinytensor.utils.data import DataLoader, TensorDataset
 
 pytestmark = [
@@ -154,7 +155,7 @@ def test_a_training_step_in_both() -> None:
 own = tt.Generator().manual_seed(5)
 LOCKS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
     "shelf": (lambda: memory._shelf.lock, lambda: memory.empty((100, 200)).shape),
-    "profile": (lambda: profile._lock, lambda: profile.Times().measure("", "x", "forward", int)),
+    "profile": (lambda: times._lock, lambda: times.Times().measure("", "x", "forward", int)),
     "all generators": (lambda: generator._generators_lock, lambda: tt.Generator().initial_seed()),
     "default generator": (
         lambda: generator.default_generator_of().stream.bit_generator.lock,

@@ -167,7 +167,7 @@ PAGES = {
         {
             "tinytensor.kernels": [],
             "tinytensor.allocator": ["tinytensor.allocator"],
-            "tinytensor.profile": ["tinytensor.profile"],
+            "tinytensor.profile": [],
         },
     ),
 }  # fmt: skip

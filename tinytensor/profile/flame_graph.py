@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from . import svg
-from .text import one_line
+from .. import svg
+from ..text import one_line
 
 Stack = tuple[str, ...]
 
 WIDTH, ROW, MARGIN, HEAD = 1200, 22, 12, 44  # in pixels
 NARROWEST = 0.4  # boxes below this width are left out
-LETTER = 6.6  # how wide a letter is, about
+LETTER = 6.6  # approximate width of a letter
 # Forward, backward and optimiser steps differ in hue and in lightness, for any colour vision.
 COLOURS = {"forward": "#9ecae9", "backward": "#f2b27a", "step": "#a8d5a2", "": "#d9d9d9"}
 STYLE = """
@@ -23,7 +23,7 @@ g:hover > rect { stroke: #1a1a1a; stroke-width: 1.5; }
 
 
 class Box:
-    """What a name at one place of the stacks takes, with all that is below it."""
+    """The seconds of one frame, with the frames below it included."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -31,9 +31,9 @@ class Box:
 
 
 def flame_graph(stacks: dict[Stack, float], total: float) -> str:
-    """stacks {(forward, module, …, op): seconds}; total: how long everything took.
+    """The SVG for stacks {(forward, module, …, op): seconds}; total: seconds of the whole run.
 
-    Pointing at a box shows its seconds and its share.
+    Pointing at a box shows its milliseconds and its share.
     """
     root = _tree(stacks, total)
     rows = 1 + max((len(stack) for stack in stacks), default=0)
@@ -74,7 +74,7 @@ def _tree(stacks: dict[Stack, float], total: float) -> Box:
 def _drawn(
     name: str, seconds: float, total: float, left: float, row: int, scale: float, colour: str
 ) -> str:
-    """One box, with as much of its name as there is room for."""
+    """One box, with its name cut to the room there is."""
     name = one_line(name)
     width, top = seconds * scale, HEAD + ROW * row
     room = int((width - 6) / LETTER)

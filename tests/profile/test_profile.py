@@ -5,18 +5,19 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 import tinytensor as tt
-from tinytensor import profile as module
 from tinytensor.autograd.op import Op
 from tinytensor.ops.activation import GeluTanh
 from tinytensor.ops.linear import Linear
 from tinytensor.profile import profile
-from tinytensor.profile_svg import flame_graph
+from tinytensor.profile.__main__ import main
+from tinytensor.profile.flame_graph import flame_graph
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -52,7 +53,7 @@ def test_an_op_inside_a_rule_counts_once_and_where_the_rule_does(
 ) -> None:
     """With a clock that moves on by 1 at each look, all times are known."""
     ticks = iter(range(1000))
-    monkeypatch.setattr(module.time, "perf_counter", lambda: float(next(ticks)))
+    monkeypatch.setattr(time, "perf_counter", lambda: float(next(ticks)))
     model, optimizer = model_and_optimizer()
     with profile() as times:
         step(model, optimizer)
@@ -132,5 +133,5 @@ def test_command_line(tmp_path: Path) -> None:
 
 def test_a_missing_script_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        module.main(["quux.py"])
+        main(["quux.py"])
     assert "quux.py: there is no such file" in capsys.readouterr().err

@@ -1,42 +1,27 @@
-"""Where a program's time goes, by op and by module, forward and backward.
+"""Times: what a profile measured, by op and by module, as a table and as a flame graph.
 
-    python -m tinytensor.profile script.py its arguments …      a table, and profile.svg
-
-    with profile() as times:
-        train()
-    print(times.table())
-    times.save_svg("profile.svg")
-
-Meanwhile each op's `forward` and `backward`, and each optimiser's `step`, are replaced by versions
-that look at the clock; otherwise nothing is measured, and nothing costs time. An op inside another
-(a rule may call ops) counts once, in the module and the direction of the outer one, whose time is
-what is left without it.
+An op that runs inside another one (a rule may call ops) is counted once, in the module and the
+direction of the outer op. Its time is subtracted from the outer op's time.
 """
 
 from __future__ import annotations
 
-import argparse
-import runpy
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from . import backend
-from .autograd.mode import state
-from .autograd.op import Op
-from .fork import HeldLock, at_fork
-from .optim.optimizer import Optimizer
-from .serialize import write_whole
-from .text import clean, one_line
+from .. import backend
+from ..fork import HeldLock, at_fork
+from ..serialize import write_whole
+from ..text import one_line
+from .flame_graph import flame_graph
 
 FORWARD, BACKWARD, STEP = "forward", "backward", "step"
 TOP = 25  # rows of a table
 LONGEST = 80  # characters of a name in it
-_lock = threading.RLock()  # of the entries of all Times
+_lock = threading.RLock()  # guards the entries of all Times
 at_fork([HeldLock(_lock)])
 
 
@@ -50,14 +35,14 @@ class Entry:
 
 
 class _Running(threading.local):
-    """What this thread is in the middle of."""
+    """The op that this thread is running."""
 
     inside = 0.0  # seconds that ops inside the current one took
     place: tuple[str, str] | None = None  # module path and direction of the outermost op
 
 
 class Times:
-    """What was measured: {(module path, op, direction): Entry}, and the seconds in all."""
+    """entries {(module path, op, direction): Entry}, and the seconds of the whole block."""
 
     def __init__(self) -> None:
         self.entries: dict[tuple[str, str, str], Entry] = {}
@@ -65,7 +50,7 @@ class Times:
         self._running = _Running()
 
     def measure(self, scope: str, name: str, direction: str, call: Callable[[], Any]) -> Any:
-        """call(), timed."""
+        """Run call() and add its time to the entry of (scope, name, direction)."""
         running = self._running
         around, place = running.inside, running.place
         running.inside, running.place = 0.0, place or (scope, direction)
@@ -92,9 +77,9 @@ class Times:
         return self._grouped(lambda scope, name: [name])
 
     def by_module(self) -> dict[str, dict[str, Entry]]:
-        """{module path: {direction: Entry}}, with all that is inside it, the longest first.
+        """{module path: {direction: Entry}}, modules inside it included, the longest first.
 
-        "" stands for ops outside of all modules.
+        The path "" is for ops outside all modules.
         """
         return self._grouped(lambda scope, name: list(_paths_to(scope)) or [""])
 
@@ -109,11 +94,11 @@ class Times:
 
     @property
     def in_ops(self) -> float:
-        """Seconds inside ops and optimisers. What is left of the total is Python around them."""
+        """Seconds inside ops and optimisers. The rest of the total is Python around them."""
         return sum(entry.seconds for entry in self.entries.values())
 
     # --------------------------------------------------------------------------------------
-    # What is shown
+    # Output
     # --------------------------------------------------------------------------------------
 
     def table(self, rows: int = TOP) -> str:
@@ -149,9 +134,7 @@ class Times:
         return f"{100 * seconds / self.total:.1f} %" if self.total else "–"
 
     def save_svg(self, path: str | Path) -> None:
-        """A flame graph: modules above what runs inside them, as wide as the time they take."""
-        from .profile_svg import flame_graph
-
+        """Write a flame graph: each module above what runs inside it, as wide as its time."""
         stacks = {
             (direction, *_names_in(scope), name): entry.seconds
             for (scope, name, direction), entry in self.entries.items()
@@ -160,7 +143,7 @@ class Times:
 
 
 def _names_in(scope: str) -> tuple[str, ...]:
-    """ "GPT.blocks.0.attn" → GPT, blocks.0, attn: a number belongs to the list that it is in."""
+    """ "GPT.blocks.0.attn" → GPT, blocks.0, attn: an index stays with the name of its list."""
     names: list[str] = []
     for part in scope.split(".") if scope else ():
         if part.isdigit() and len(names) > 1:  # the first is the class of the outermost module
@@ -187,103 +170,6 @@ def _milliseconds(seconds: float) -> str:
 
 
 def _wait_for_gpu() -> None:
-    """A GPU works on after the call; without waiting, its time would count for a later op."""
+    """GPU kernels run asynchronously; without waiting, a later op would be charged for them."""
     if backend._gpu is not None:
         backend._gpu.cuda.Stream.null.synchronize()
-
-
-# ------------------------------------------------------------------------------------------
-# Measuring
-# ------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def profile() -> Iterator[Times]:
-    """Measure all ops and optimiser steps of this block, in all threads."""
-    times = Times()
-    replaced: list[tuple[type, str, Any]] = []
-    for owner, name, method in _methods():
-        replaced.append((owner, name, method))
-        timed = _timed_step if name == STEP else _timed_rule
-        setattr(owner, name, timed(times, name, method))
-    start = time.perf_counter()
-    try:
-        yield times
-    finally:
-        times.total += time.perf_counter() - start
-        for owner, name, method in replaced:
-            setattr(owner, name, method)
-
-
-def _methods() -> Iterator[tuple[type, str, Any]]:
-    """(class, name, method) for the rules of all ops and the steps of all optimisers there are."""
-    for base, names in ((Op, (FORWARD, BACKWARD)), (Optimizer, (STEP,))):
-        stack: list[type] = [base]
-        seen: set[type] = set()
-        while stack:
-            owner = stack.pop()
-            if owner in seen:
-                continue
-            seen.add(owner)
-            stack += owner.__subclasses__()
-            for name in names:
-                if name in owner.__dict__:
-                    yield owner, name, owner.__dict__[name]
-
-
-def _timed_rule(times: Times, direction: str, method: Any) -> Any:
-    """An op's forward or backward. A backward belongs to the module that the forward ran in."""
-
-    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-        scope = state.mode.scope if direction == FORWARD else getattr(self, "scope", "")
-        return times.measure(scope, self.name_, direction, lambda: method(self, *args, **kwargs))
-
-    run.__wrapped__ = method  # type: ignore[attr-defined]
-    return run
-
-
-def _timed_step(times: Times, direction: str, method: Any) -> Any:
-    def step(self: Any, *args: Any, **kwargs: Any) -> Any:
-        name = f"{type(self).__name__}.step"
-        return times.measure("", name, direction, lambda: method(self, *args, **kwargs))
-
-    step.__wrapped__ = method  # type: ignore[attr-defined]
-    return step
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """`python -m tinytensor.profile script.py …`"""
-    parser = argparse.ArgumentParser(
-        prog="python -m tinytensor.profile",
-        description="Run a script, then show where its time went, by op and by module.",
-    )
-    parser.add_argument("--svg", default="profile.svg", help="the picture's file; profile.svg")
-    parser.add_argument("--rows", type=int, default=TOP, help=f"of each table; {TOP}")
-    parser.add_argument("script", help="a Python file")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script is given")
-    options = parser.parse_args(arguments)
-    script = clean(options.script)
-    if not Path(options.script).is_file():
-        parser.error(f"{script}: there is no such file; give the path of a Python script")
-
-    argv, path = sys.argv, sys.path[:]
-    sys.argv = [options.script, *options.arguments]
-    sys.path.insert(0, str(Path(options.script).resolve().parent))  # as `python script.py` does
-    try:
-        with profile() as times:
-            try:
-                runpy.run_path(options.script, run_name="__main__")
-            except SystemExit as exit:
-                if exit.code not in (None, 0):
-                    print(f"{script} ended with {exit.code!r}", file=sys.stderr)
-            except KeyboardInterrupt:
-                print(f"{script} was interrupted", file=sys.stderr)
-    finally:
-        sys.argv, sys.path[:] = argv, path
-    print(f"\n{times.table(options.rows)}")
-    times.save_svg(options.svg)
-    print(f"written: {clean(options.svg)}")
-
-
-if __name__ == "__main__":
-    main()
