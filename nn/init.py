@@ -16,7 +16,7 @@ import numpy as np
 
 import tinytensor as tt
 from tinytensor.autograd.site import warn
-from tinytensor.generator import Generator
+from tinytensor.create import Generator
 from tinytensor.tensor import Tensor
 
 

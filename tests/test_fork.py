@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 import tinytensor as tt
-from tinytensor import generator
+from tinytensor.create import generator
 from tinytensor.distributions.distribution import lazy_property
 from tinytensor.kernels import memory
 from tinytensor.kernels.route import kernels_for_all_sizes

@@ -69,12 +69,11 @@ from .size import Size
 from .tensor import Tensor
 
 # After .tensor: the function `tensor` takes over the name of the module.
-from . import compat, create, layout, linalg, ops, random, ranges  # isort: skip
+from . import compat, create, layout, linalg, ops  # isort: skip
 from .compat import *  # isort: skip
 from .create import *  # isort: skip
+from .create import random  # isort: skip
 from .layout import *  # isort: skip
-from .random import *  # isort: skip
-from .ranges import *  # isort: skip
 
 # Last: they are written with the functions above.
 from . import distributions  # isort: skip
@@ -113,8 +112,6 @@ __all__ += compat.__all__
 __all__ += create.__all__
 __all__ += layout.__all__
 __all__ += ops.__all__
-__all__ += random.__all__
-__all__ += ranges.__all__
 
 
 def __getattr__(name: str) -> Any:

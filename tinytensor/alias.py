@@ -21,6 +21,7 @@ MODULES = {
     "tinytensor.nn.modules.normalization": "nn.norm",
     "tinytensor.nn.modules.rnn": "nn.recurrent",
     "tinytensor.nn.modules.sparse": "nn.linear",
+    "tinytensor.random": "tinytensor.create.random",
     "tinytensor.utils.data.dataloader": "tinytensor.utils.data.loader",
 }
 

@@ -14,7 +14,8 @@ import numpy as np
 from .amp import GradScaler, autocast
 from .autograd import variable
 from .autograd.variable import wrap
-from .create import shape_of, tensor
+from .create.from_data import tensor
+from .create.size_arguments import shape_of
 from .dtype import bool_, float16, float32, float64, int8, int16, int32, int64, uint8
 
 if TYPE_CHECKING:

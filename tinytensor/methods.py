@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import ops, random
+from . import ops
 from .autograd import inplace
 from .autograd.variable import Variable
+from .create import random
 from .ops.arithmetic import Add, Div, Mul, Sub
 from .ops.masked import masked_fill_
 from .ops.power import PowScalar

@@ -28,7 +28,11 @@ PAGES = {
     "create": Page(
         "Making tensors",
         "Tensors of given numbers, of patterns, and of random numbers.",
-        {f"tinytensor.{name}": [f"tinytensor.{name}"] for name in ("create", "ranges", "random")},
+        {
+            "tinytensor.create": [
+                "from_data", "filled", "ranges", "random", "generator", "questions"
+            ]
+        },
     ),
     "elementwise": Page(
         "Ops: one element at a time",

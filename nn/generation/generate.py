@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import tinytensor as tt
+from tinytensor.create import Generator
 from tinytensor.errors import ShapeError
-from tinytensor.generator import Generator
 from tinytensor.tensor import Tensor
 
 from .beam_search import beam_search

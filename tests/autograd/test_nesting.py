@@ -117,7 +117,7 @@ def test_dropout_in_deep_checkpoints_draws_the_same_numbers_again() -> None:
 
 def test_a_threads_own_generator_goes_along() -> None:
     def draw() -> Any:
-        with tt.generator.use_generator(tt.Generator().manual_seed(3)):
+        with tt.create.generator.use_generator(tt.Generator().manual_seed(3)):
             return nested_checkpoints(3 * LEVELS, lambda x: x + tt.rand(5))(tt.zeros(5))
 
     assert tt.equal(draw(), draw())

@@ -12,9 +12,10 @@ import nn
 import nn.functional as F
 import tinytensor as tt
 from tests.faults.training import plain
-from tinytensor import generator, optim
+from tinytensor import optim
 from tinytensor.autograd.mode import state
 from tinytensor.autograd.variable import writes_of
+from tinytensor.create import generator
 from tinytensor.kernels import memory
 from tinytensor.kernels.route import kernels_on
 from tinytensor.utils.checkpoint import checkpoint

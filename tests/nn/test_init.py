@@ -12,7 +12,7 @@ import pytest
 import nn
 import tinytensor as tt
 from tinytensor import backend
-from tinytensor.generator import _defaults
+from tinytensor.create.generator import _defaults
 
 from ..standin import fake_cupy as cp
 from .scenario import Scenarios, listed, refused

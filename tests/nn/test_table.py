@@ -22,7 +22,7 @@ import nn
 import tinytensor as tt
 from tinytensor import backend
 from tinytensor.autograd.variable import wrap
-from tinytensor.generator import _defaults
+from tinytensor.create.generator import _defaults
 
 from .. import nn as table_package
 from ..ops.test_table import needs_torch, to_numpy, torch

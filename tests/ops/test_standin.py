@@ -17,8 +17,8 @@ import pytest
 import tinytensor as tt
 from tinytensor import backend
 from tinytensor.autograd.gradcheck import gradcheck, gradgradcheck
+from tinytensor.create.generator import _defaults
 from tinytensor.errors import DeviceError
-from tinytensor.generator import _defaults
 
 from ..standin import fake_cupy as cp
 from .table import Row

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 import tinytensor as tt
-from tinytensor.generator import use_generator
+from tinytensor.create.generator import use_generator
 from tinytensor.utils.data import (
     BatchSampler,
     ChainDataset,

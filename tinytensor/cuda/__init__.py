@@ -6,8 +6,8 @@ from typing import Any
 
 from .. import backend
 from ..backend import device
+from ..create.generator import default_generator_of
 from ..errors import DeviceError
-from ..random import default_generator_of
 from . import amp as amp
 
 

@@ -15,9 +15,9 @@ from ..autograd.op import Op
 from ..autograd.site import warn
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
+from ..create.generator import generator_for
 from ..errors import ShapeError
 from ..kernels.route import accelerated
-from ..random import generator_for
 from .activation import SELU_ALPHA, SELU_SCALE
 from .promote import require_float
 

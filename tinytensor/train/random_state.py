@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..generator import default_generator_of, default_generators
+from ..create.generator import default_generator_of, default_generators
 
 
 def random_state() -> dict[str, Any]:

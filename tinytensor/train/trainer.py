@@ -21,7 +21,7 @@ from typing import Any
 
 import tinytensor as tt
 
-from ..generator import Generator, use_generator
+from ..create.generator import Generator, use_generator
 from ..optim.lr_scheduler import ReduceLROnPlateau
 from ..serialize import write_whole
 from ..svg import svg_to_png

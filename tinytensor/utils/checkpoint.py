@@ -21,8 +21,8 @@ from ..autograd.variable import Variable, edge_of, writes_of
 from ..autograd.views import refresh
 from ..autograd.walk import collect
 from ..backend import CPU, device_of
+from ..create.generator import default_generator_of
 from ..errors import GradientError
-from ..random import default_generator_of
 from .tree import flatten
 
 

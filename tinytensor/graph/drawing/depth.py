@@ -63,7 +63,7 @@ def compare_depth(
 
 def _gradient_norms(depth: int, width: int, batch: int, seed: int, residual: bool) -> list[float]:
     import tinytensor as tt
-    from tinytensor.generator import Generator, use_generator
+    from tinytensor.create.generator import Generator, use_generator
 
     nn: Any = tt.nn  # found here: tinytensor imports no nn
     with use_generator(Generator().manual_seed(seed)):  # the user's random numbers stay as they are

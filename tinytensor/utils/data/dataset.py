@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ...autograd.site import warn
-from ...random import randperm
+from ...create import Generator, randperm
 
 if TYPE_CHECKING:
-    from ...generator import Generator
     from ...tensor import Tensor
 
 Sample = TypeVar("Sample", covariant=True)

@@ -15,8 +15,8 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
-from ...generator import Generator, manual_seed, use_generator
-from ...random import randint
+from ...create import Generator, manual_seed, randint
+from ...create.generator import use_generator
 from .collate import default_collate, default_convert
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, SequentialSampler

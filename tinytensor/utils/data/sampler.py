@@ -8,14 +8,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Sequence, Sized
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from ...create import as_tensor
+from ...create import Generator, as_tensor, multinomial, randint, randperm
 from ...dtype import float64
-from ...random import multinomial, randint, randperm
-
-if TYPE_CHECKING:
-    from ...generator import Generator
 
 Index = TypeVar("Index", covariant=True)
 

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ...generator import Generator, use_generator
+from ...create.generator import Generator, use_generator
 
 JOIN_SECONDS = 5.0  # how long to wait for workers that are still fetching when they are to end
 

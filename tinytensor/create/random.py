@@ -1,7 +1,7 @@
-"""Random numbers: tensors drawn from a generator, new or written into.
+"""Random numbers: new tensors, and methods that fill a tensor in place.
 
-Every draw goes through a Generator: the one passed in, or the default one of the device, which
-`manual_seed` sets. The numbers differ from PyTorch's for the same seed; the distributions do not.
+Every draw uses a Generator: the one passed in, or the device's default one, which `manual_seed`
+seeds. For the same seed the numbers differ from PyTorch's; the distributions are the same.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .autograd.inplace import assign
-from .autograd.variable import Variable, unwrap, wrap
-from .backend import Array, module_for, xp
-from .create import shape_of, size_from
-from .dtype import default_float, int64, to_numpy_dtype
-from .errors import ShapeError
+from ..autograd.inplace import assign
+from ..autograd.variable import Variable, unwrap, wrap
+from ..backend import Array, module_for, xp
+from ..dtype import default_float, int64, to_numpy_dtype
+from ..errors import ShapeError
 from .generator import (
     Generator,
     default_generator_of,
@@ -29,9 +28,10 @@ from .generator import (
     seed,
     set_rng_state,
 )
+from .size_arguments import shape_of, size_from
 
 if TYPE_CHECKING:
-    from .tensor import Tensor
+    from ..tensor import Tensor
 
 
 # ------------------------------------------------------------------------------------------
@@ -51,7 +51,7 @@ def _prepare(generator: Generator | None, dtype: Any, where: Any) -> tuple[Gener
 
 
 def _new(library: Any, values: Any, dtype: np.dtype, requires_grad: bool = False) -> Tensor:
-    """A tensor of computed values; NumPy's 0-d results are scalars, and become arrays again."""
+    """A tensor of computed values; asarray turns NumPy's 0-d scalars back into arrays."""
     return wrap(library.asarray(values, dtype=dtype)).requires_grad_(requires_grad)
 
 
@@ -132,7 +132,7 @@ def randperm(n: int, *, generator: Generator | None = None, dtype: Any = int64, 
     source, numpy_dtype = _prepare(generator, dtype, device)
     if n - 1 > _integer_range(numpy_dtype)[1]:
         raise RuntimeError(f"randperm: the numbers up to {n - 1} do not fit {numpy_dtype}")
-    # Sorting random keys works alike on NumPy and CuPy, whose generator has no permutation.
+    # Sort random keys: CuPy's generator has no permutation.
     order = source.uniform((n,), np.dtype(np.float64)).argsort()
     return wrap(order.astype(numpy_dtype)).requires_grad_(requires_grad)
 
@@ -158,7 +158,7 @@ def _like(input: Tensor, options: dict) -> dict:
     return {"dtype": input.dtype, "device": input.device, **given}
 
 
-@np.errstate(all="ignore")  # too large for float16 is inf, without a warning
+@np.errstate(all="ignore")  # overflow is inf, without a warning
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None,
            dtype: Any = None, device: Any = None, requires_grad: bool = False,
            **others: Any) -> Tensor:  # fmt: skip
@@ -230,7 +230,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
         draw = source.uniform((*weights.shape[:-1], num_samples), double) * shares[..., -1:]
         last = categories - 1 - (weights[..., ::-1] > 0).argmax(axis=-1)
         picked = library.empty(draw.shape, np.int64)
-        for row in np.ndindex(*weights.shape[:-1]):  # of a vector, the one row ()
+        for row in np.ndindex(*weights.shape[:-1]):  # a vector has one row, ()
             found = library.searchsorted(shares[row], draw[row], side="right")
             picked[row] = library.minimum(found, last[row])
         return wrap(picked)
@@ -276,7 +276,7 @@ def uniform_(self: Tensor, a: float = 0, b: float = 1, *, generator: Generator |
 
 
 def _from_and_to(name: str, low: Any, high: Any, given: dict) -> tuple[Any, Any]:
-    """The bounds, some of which may be given by PyTorch's names: `from` is a word of Python."""
+    """The bounds, also by PyTorch's names `from` and `to`: `from` is a Python keyword."""
     unknown = given.keys() - {"from", "to"}
     if unknown:
         raise TypeError(f"{name}: got an unexpected keyword argument {sorted(unknown)[0]!r}")

@@ -1,4 +1,4 @@
-"""Numbers in a row: arange, linspace and logspace."""
+"""New tensors of evenly spaced numbers: arange, linspace and logspace."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .autograd.variable import Variable, wrap
-from .backend import Array, module_for
-from .create import INT64, size_from
-from .dtype import default_float, to_numpy_dtype
+from ..autograd.variable import Variable, wrap
+from ..backend import Array, module_for
+from ..dtype import default_float, to_numpy_dtype
+from .from_data import INT64
+from .size_arguments import size_from
 
 if TYPE_CHECKING:
-    from .tensor import Tensor
+    from ..tensor import Tensor
 
 
 def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = None,
@@ -41,7 +42,7 @@ def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = No
         array = library.arange(start, end, step, dtype=INT64)
     else:
         count = math.ceil((end - start) / step)
-        if numpy_dtype.kind != "f":  # of integers, the float arguments set the length alone
+        if numpy_dtype.kind != "f":  # float arguments set only the length of an integer range
             start, step = int(start), int(step)
         array = start + step * library.arange(count, dtype=np.float64)
     return wrap(_to_dtype(array, numpy_dtype)).requires_grad_(requires_grad)
@@ -58,7 +59,7 @@ def _number(name: str, value: Any) -> Any:
 
 @np.errstate(all="ignore")
 def _to_dtype(array: Array, dtype: np.dtype) -> Array:
-    """float64 or int64 values in a dtype; out of range they wrap in integers."""
+    """float64 or int64 values converted to a dtype; integers out of range wrap."""
     return (array.astype(INT64) if dtype.kind in "iu" else array).astype(dtype)
 
 
@@ -91,7 +92,7 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any
     size_from("logspace", ((),), others)
     numpy_dtype = default_float() if dtype is None else to_numpy_dtype(dtype)
     exponents = _evenly("logspace", start, end, steps, numpy_dtype, device)
-    with np.errstate(all="ignore"):  # as everywhere: too large is inf, without a warning
+    with np.errstate(all="ignore"):  # overflow is inf, without a warning
         array = module_for(device).power(float(base), exponents)
     return wrap(_to_dtype(array, numpy_dtype)).requires_grad_(requires_grad)
 

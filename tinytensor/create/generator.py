@@ -10,28 +10,28 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .autograd.nesting import per_thread
-from .autograd.variable import Variable, wrap
-from .backend import Array, device, device_of, module_for
-from .fork import PATIENCE, HeldLock, at_fork
+from ..autograd.nesting import per_thread
+from ..autograd.variable import Variable, wrap
+from ..backend import Array, device, device_of, module_for
+from ..fork import PATIENCE, HeldLock, at_fork
 
 if TYPE_CHECKING:
-    from .tensor import Tensor
+    from ..tensor import Tensor
 
 
-_generators: weakref.WeakSet[Generator] = weakref.WeakSet()  # all that there are
+_generators: weakref.WeakSet[Generator] = weakref.WeakSet()  # every live one
 _generators_lock = threading.RLock()
 
 
 class Generator:
-    """A stream of random numbers on one device, with a state that can be kept and restored.
+    """A stream of random numbers on one device, with a state that can be saved and restored.
 
-    In a process made by `os.fork` a generator goes on from a copy of its state, as in PyTorch. But
-    the default generators start streams of their own there (see `default_generator_of`).
+    After `os.fork` the child's generator continues from a copy of the state, as in PyTorch. But
+    the child's default generators start new streams (see `default_generator_of`).
     """
 
     _forked_at: Any = None  # the state in which this process forked last
-    _forks = 0  # and how often it did so
+    _forks = 0  # the number of forks in that state
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Generator:
         generator = super().__new__(cls)
@@ -62,7 +62,7 @@ class Generator:
         self._forked_at = None
 
     def seed(self) -> int:
-        """Start a stream of the machine's own choice; returns its seed."""
+        """Start the stream of a random seed, and return that seed."""
         self.manual_seed(np.random.SeedSequence().entropy % 2**63)  # type: ignore[operator]
         return self._seed
 
@@ -72,10 +72,10 @@ class Generator:
     def get_state(self) -> Tensor:
         """The stream's position, as a tensor of bytes.
 
-        CuPy's streams cannot tell theirs: there, the stream is started anew from a number that it
-        drew, and that number is the state.
+        CuPy's streams do not expose theirs. There, the stream draws a number and restarts from it;
+        that number is the state.
         """
-        import json  # here: most programs never ask
+        import json  # lazily: most programs never call this
 
         state: Any
         if self.device.type == "cpu":
@@ -87,7 +87,7 @@ class Generator:
         return wrap(np.frombuffer(text, dtype=np.uint8).copy())
 
     def set_state(self, new_state: Tensor) -> Generator:
-        """Go back to a position that `get_state` gave."""
+        """Go back to a position returned by `get_state`."""
         import json
 
         if not isinstance(new_state, Variable) or new_state.array.dtype != np.uint8:
@@ -111,22 +111,22 @@ class Generator:
         return Generator(self.device).set_state(self.get_state())
 
     def _note_fork(self) -> None:
-        """Count the children that were forked in the same state."""
+        """Count the children forked in the same state."""
         state = self.stream.bit_generator.state
         self._forks = self._forks + 1 if state == self._forked_at else 1
         self._forked_at = state
 
     def _copy_stream(self, bits: Any) -> None:
-        """Go on with a copy of these, as their lock is held for ever."""
+        """Continue with a copy of these bits, whose lock will never be released."""
         copy = type(bits)()
         copy.state = bits.state
         self.stream = np.random.Generator(copy)
 
     def _reseed_after_fork(self) -> None:
-        """Start the stream of a child: it follows from the parent's state and the child's number.
+        """Start the child's stream, seeded from the parent's state and the child's number.
 
-        The number counts the children that were forked in this state. So the stream is the same in
-        each run, and differs from those of the parent and of other children.
+        The number counts the children forked in this state. So the stream is the same in every
+        run, and differs from those of the parent and of the other children.
         """
         self._note_fork()
         state = self.stream.bit_generator.state
@@ -134,18 +134,18 @@ class Generator:
         sequence = np.random.SeedSequence(entropy, spawn_key=(self._forks,))
         self.manual_seed(int(sequence.generate_state(1, np.uint64)[0]))
 
-    # The three draws that everything else is made of. CuPy draws float32 and float64 only.
+    # The three draws behind all functions. CuPy draws float32 and float64 only.
 
     def uniform(self, shape: tuple, dtype: np.dtype) -> Array:
         """Numbers in [0, 1)."""
         if dtype.itemsize >= 4:
             return self.stream.random(shape, dtype=dtype)
-        # Multiples of 2⁻¹¹, which float16 holds: rounding other numbers would give 1 at times.
+        # Multiples of 2⁻¹¹, exact in float16: rounding other numbers could give 1.
         draw = self.stream.random(shape, dtype=np.float32) * 2048
         return (draw.astype(np.int16) / 2048).astype(dtype)
 
     def normal(self, shape: tuple, dtype: np.dtype) -> Array:
-        """Numbers of mean 0 and variance 1."""
+        """Normal numbers of mean 0 and variance 1."""
         draw = dtype if dtype.itemsize >= 4 else np.dtype(np.float32)
         return self.stream.standard_normal(shape, dtype=draw).astype(dtype, copy=False)
 
@@ -158,7 +158,7 @@ _defaults: dict[device, Generator] = {}
 
 
 class _Here(threading.local):
-    """The default generators as a thread sees them: the same for all, unless it has its own."""
+    """A thread's default generators: shared by all threads, except inside `use_generator`."""
 
     generators = _defaults
 
@@ -168,10 +168,10 @@ per_thread.append(_here)
 
 
 class use_generator:
-    """Inside of `with use_generator(g):`, and in this thread alone, g is the default generator.
+    """Inside `with use_generator(g):`, and in this thread only, g is the default generator.
 
-    So a worker thread can draw numbers that do not depend on what other threads draw meanwhile.
-    Other devices than g's get a generator of the same seed on first use.
+    So a worker thread draws numbers that do not depend on other threads. Devices other than g's
+    get a generator of the same seed on first use.
     """
 
     def __init__(self, generator: Generator):
@@ -190,31 +190,30 @@ def device_or_cpu(where: Any) -> device:
 
 
 def default_generator_of(where: Any = "cpu") -> Generator:
-    """The generator of a device, made on first use.
+    """The default generator of a device, made on first use.
 
-    PyTorch's default generator repeats its numbers in a forked child, as a copy does. Here a child
-    draws others: it is seeded from the parent's state and the child's number (`initial_seed` tells
-    with what), so `manual_seed` before the fork decides on both. The parent's numbers stay what
-    they are without a fork.
+    In PyTorch a forked child repeats its parent's numbers. Here it draws others: its generator is
+    seeded from the parent's state and the child's number (`initial_seed` returns that seed), so
+    `manual_seed` before the fork determines both. A fork does not change the parent's numbers.
     """
     where = device_or_cpu(where)
     generators = _here.generators
     if where not in generators:
         generator = Generator(where)
-        if where.type != "cpu":  # a seed given before the device's first use holds for it too
+        if where.type != "cpu":  # a seed set before the device's first use applies to it
             generator.manual_seed(default_generator_of("cpu").initial_seed())
-        generators.setdefault(where, generator)  # another thread may have been faster
+        generators.setdefault(where, generator)  # another thread may have been first
     return generators[where]
 
 
 def default_generators() -> dict[device, Generator]:
-    """The default generators of all devices that have drawn numbers, and of the CPU."""
+    """The default generators of the CPU and of all devices that have drawn numbers."""
     default_generator_of("cpu")
     return dict(_here.generators)
 
 
 def generator_for(array: Array, generator: Generator | None = None) -> Generator:
-    """The generator to draw numbers from that go with `array`."""
+    """The generator to draw from for `array`: the one passed in, or its device's default."""
     if generator is None:
         return default_generator_of(device_of(array))
     if generator.device.type != device_of(array).type:
@@ -234,7 +233,7 @@ def manual_seed(seed: int) -> Generator:
 
 
 def seed() -> int:
-    """Seed the default generators with a number of the machine's own choice, and return it."""
+    """Seed the default generators with a random number, and return it."""
     chosen = default_generator_of("cpu").seed()
     manual_seed(chosen)
     return chosen
@@ -251,7 +250,7 @@ def get_rng_state() -> Tensor:
 
 
 def set_rng_state(new_state: Tensor) -> None:
-    """Put the CPU's default generator back to a position."""
+    """Set the position of the CPU's default generator."""
     default_generator_of("cpu").set_state(new_state)
 
 
@@ -261,7 +260,7 @@ def set_rng_state(new_state: Tensor) -> None:
 
 
 class _GeneratorsAtFork(HeldLock):
-    """NumPy's streams are held while a process forks: each has a lock, held while it draws."""
+    """Holds NumPy's streams during a fork: each has a lock, which a draw takes."""
 
     bits: list[tuple[Generator | None, Any, bool]] = []  # (generator, its stream's bits, held)
 
@@ -299,7 +298,7 @@ class _GeneratorsAtFork(HeldLock):
 
 
 def _defaults_on_cpu() -> list[Generator]:
-    """The CPU's default generators: that of all threads, and that of this one."""
+    """The CPU's default generators: the shared one, and this thread's."""
     found = (generators.get(device("cpu")) for generators in (_defaults, _here.generators))
     return list(dict.fromkeys(generator for generator in found if generator is not None))
 

@@ -1,0 +1,161 @@
+"""New tensors from data: Python numbers and lists, NumPy arrays, DLPack."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..autograd.variable import Variable, unwrap, wrap
+from ..backend import Array, gpu, is_array, to_device
+from ..dtype import default_float, from_numpy_dtype, promote_pair, to_numpy_dtype
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+INT64 = np.dtype(np.int64)
+
+
+def tensor(
+    data: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    pin_memory: bool = False,
+) -> Tensor:
+    """A tensor with a copy of `data`: numbers, nested lists, arrays, tensors.
+
+    Python floats become the default dtype (float32), ints int64, bools bool.
+    """
+    array = _from_data(data, dtype, copy=True)
+    if device is not None or isinstance(data, Variable):
+        array = to_device(array, device if device is not None else data.device)
+    return wrap(array).requires_grad_(requires_grad)
+
+
+def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    """As `tensor`, but a tensor or an array of the right dtype and device is not copied."""
+    if isinstance(data, Variable):
+        result: Any = data
+        if dtype is not None:
+            result = result.to(dtype)
+        return result if device is None else result.to(device)
+    array = _from_data(data, dtype, copy=False)
+    return wrap(array if device is None else to_device(array, device))
+
+
+def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None,
+            requires_grad: bool = False) -> Tensor:  # fmt: skip
+    """As `as_tensor`; copy=True copies, copy=False refuses to."""
+    result = tensor(obj, dtype=dtype, device=device) if copy else as_tensor(obj, dtype, device)
+    if copy is False and (not hasattr(obj, "dtype") or result.dtype != obj.dtype):
+        raise ValueError(
+            f"asarray: a {type(obj).__name__} cannot become this tensor without a copy; "
+            "leave copy=False out"
+        )
+    return result.requires_grad_(requires_grad) if requires_grad else result
+
+
+def from_numpy(ndarray: np.ndarray) -> Tensor:
+    """A tensor that shares the memory of a NumPy array."""
+    if not isinstance(ndarray, np.ndarray):
+        raise TypeError(f"from_numpy: got {type(ndarray).__name__}, expected a numpy.ndarray")
+    from_numpy_dtype(ndarray.dtype)
+    return wrap(ndarray.view())
+
+
+def from_dlpack(ext_tensor: Any) -> Tensor:
+    """A tensor that shares memory with any object that supports DLPack."""
+    if not hasattr(ext_tensor, "__dlpack__"):
+        kind = type(ext_tensor).__name__
+        raise TypeError(f"from_dlpack: got {kind}, expected an object with __dlpack__")
+    on_cpu = int(ext_tensor.__dlpack_device__()[0]) == 1  # kDLCPU
+    array = (np if on_cpu else gpu()).from_dlpack(ext_tensor)
+    from_numpy_dtype(array.dtype)
+    return wrap(array)
+
+
+@np.errstate(all="ignore")  # 1e39 is inf in float32 without a warning, as in PyTorch
+def _from_data(data: Any, dtype: Any, copy: bool) -> Array:
+    """`data` as an array of a dtype that tensors have."""
+    numpy_dtype = None if dtype is None else to_numpy_dtype(dtype)
+    source = unwrap(data)
+    if is_array(source) or isinstance(source, np.generic):
+        from_numpy_dtype(source.dtype)
+        if isinstance(source, np.generic):
+            return np.array(source, dtype=numpy_dtype)
+        changed = numpy_dtype is not None and source.dtype != numpy_dtype
+        if changed:
+            return source.astype(numpy_dtype)
+        return source.copy(order="C") if copy else source.view()
+    if isinstance(data, str) or not isinstance(data, (bool, int, float, list, tuple, range)):
+        if isinstance(data, (str, bytes)):
+            raise TypeError(f"tensor: got {type(data).__name__}, expected numbers or nested lists")
+        if not hasattr(data, "__array__"):
+            raise RuntimeError(f"tensor: could not infer dtype of {type(data).__name__}")
+        return _from_data(np.asarray(data), dtype, copy)
+    if numpy_dtype is None:
+        numpy_dtype = infer_dtype(data)
+    numbers = _plain(data)
+    try:
+        return np.array(numbers, dtype=numpy_dtype)
+    except OverflowError:
+        return _wrapped(numbers, numpy_dtype)
+    except (ValueError, TypeError) as error:
+        if "float NaN" in str(error):
+            raise RuntimeError(f"tensor: nan is out of range for {numpy_dtype}") from None
+        raise ValueError(
+            f"tensor: the nested lists are not a box of numbers ({str(error).splitlines()[0]}); "
+            "every list at one depth needs the same length"
+        ) from None
+
+
+def _wrapped(data: Any, dtype: np.dtype) -> Array:
+    """Integers, some out of range, as an array: negative ones wrap in uint8, as in PyTorch."""
+    if dtype.kind == "u":
+        numbers = np.array(data, dtype=np.float64)
+        if bool((np.abs(numbers) <= np.iinfo(dtype).max).all()):
+            return numbers.astype(np.int64).astype(dtype)
+    error = ValueError if dtype == INT64 else RuntimeError
+    raise error(f"tensor: a number is out of range for {dtype}; give a dtype that can hold it")
+
+
+def _plain(data: Any) -> Any:
+    """Nested lists, with each one-element tensor replaced by its number."""
+    if isinstance(data, (list, tuple)):
+        if any(isinstance(item, (list, tuple, Variable)) for item in data):
+            return [_plain(item) for item in data]
+        return data
+    if isinstance(data, Variable) and data.array.size != 1:
+        raise ValueError(
+            f"tensor: got a list with a tensor of shape {data._shape}; use stack() or cat()"
+        )
+    return data.item() if isinstance(data, Variable) else data
+
+
+def infer_dtype(data: Any) -> np.dtype:
+    """The dtype of nested lists: the one that all their numbers promote to."""
+    if isinstance(data, (list, tuple, range)):
+        kinds = {type(item): item for item in data}  # one example of each type is enough,
+        if any(issubclass(kind, (list, tuple, Variable, np.ndarray)) for kind in kinds):
+            kinds = dict(enumerate(data))  # type: ignore[arg-type]  # unless they differ inside
+        dtypes = [infer_dtype(item) for item in kinds.values()]
+        if not dtypes:
+            return default_float()
+        result = dtypes[0]
+        for dtype in dtypes[1:]:
+            result = promote_pair(result, dtype)
+        return result
+    if isinstance(data, (Variable, np.generic, np.ndarray)):
+        return np.dtype(unwrap(data).dtype)
+    if isinstance(data, bool):
+        return np.dtype(bool)
+    if isinstance(data, int):
+        return INT64
+    if isinstance(data, float):
+        return default_float()
+    raise RuntimeError(f"tensor: could not infer dtype of {type(data).__name__}")
+
+
+__all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "tensor"]
