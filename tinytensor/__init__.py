@@ -12,9 +12,9 @@ The names are PyTorch's. The ops are listed by family in `tinytensor/ops/__init_
 
 import importlib
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from . import alias, amp, autograd, backends, cuda, distributed, func, jit, optim, utils
+from . import autograd, cuda, func, optim, utils
 from .allocator import keep_memory
 from .autograd import (
     enable_grad,
@@ -69,17 +69,19 @@ from .size import Size
 from .tensor import Tensor
 
 # After .tensor: the function `tensor` takes over the name of the module.
-from . import compat, create, layout, linalg, ops  # isort: skip
+from . import compat, create, linalg, ops  # isort: skip
 from .compat import *  # isort: skip
 from .create import *  # isort: skip
 from .create import random  # isort: skip
-from .layout import *  # isort: skip
 
 # Last: they are written with the functions above.
 from . import distributions  # isort: skip
 
-alias.install()
+compat.alias.install(compat.PATHS)
 autograd.Variable = compat.Variable  # type: ignore[attr-defined]
+
+if TYPE_CHECKING:  # found by __getattr__
+    from .compat import amp, backends, distributed, jit
 
 __version__ = "0.1.0"
 
@@ -110,24 +112,19 @@ __all__ = [
 # fmt: on
 __all__ += compat.__all__
 __all__ += create.__all__
-__all__ += layout.__all__
 __all__ += ops.__all__
 
 
 def __getattr__(name: str) -> Any:
-    """`tinytensor.nn` is the package `nn`, found on first use: it builds on this one.
+    """Names found on first use.
 
-    So is `tinytensor.graph`, which training does without.
-    `tinytensor.exp_(x)` and its kin are the methods of the same names.
+    `tinytensor.nn` and the other paths of `compat.PATHS` are imported then, and so is
+    `tinytensor.graph`, which training does not need. `tinytensor.exp_` is `Tensor.exp_`.
     """
     if name == "default_generator":
         return random.default_generator_of("cpu")
-    if name == "nn":
-        import nn
-
-        return nn
-    if name == "graph":
-        return importlib.import_module(".graph", __name__)
+    if name == "graph" or f"{__name__}.{name}" in compat.PATHS:
+        return importlib.import_module(f"{__name__}.{name}")
     if name.endswith("_") and not name.startswith("_") and hasattr(Tensor, name):
         return getattr(Tensor, name)
     raise AttributeError(f"module 'tinytensor' has no attribute {name!r}")

@@ -6,9 +6,9 @@ from typing import Any
 
 from .. import backend
 from ..backend import device
+from ..compat import cuda_amp as amp  # noqa: F401  (tinytensor.cuda.amp)
 from ..create.generator import default_generator_of
 from ..errors import DeviceError
-from . import amp as amp
 
 
 def is_available() -> bool:

@@ -14,6 +14,7 @@ from .. import create
 from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap
 from ..backend import Array, device, device_of, to_device
+from ..compat.memory_format import contiguous_format
 from ..dtype import (
     DType,
     bool_,
@@ -30,7 +31,6 @@ from ..dtype import (
 )
 from ..kernels.memory import copy
 from ..kernels.route import ndarray
-from ..layout import contiguous_format
 from .dims import Ints
 from .promote import cast
 

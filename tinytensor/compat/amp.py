@@ -1,6 +1,6 @@
-"""Mixed precision, by name only: every op runs in the dtype of its tensors.
+"""Mixed precision, in name only: every op runs in the dtype of its tensors.
 
-A training loop with `autocast` and a `GradScaler` runs as it is, in full precision.
+A training loop with `autocast` and a `GradScaler` runs unchanged, in full precision.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 
 class autocast(ContextDecorator):
-    """A block, or a function, in which everything stays as it is."""
+    """A context manager and decorator without effect."""
 
     def __init__(self, device_type: str = "cpu", dtype: Any = None, enabled: bool = True,
                  cache_enabled: bool | None = None):  # fmt: skip
@@ -24,7 +24,7 @@ class autocast(ContextDecorator):
 
 
 class GradScaler:
-    """Scales nothing: losses and gradients are never in a dtype that would need it."""
+    """Scales nothing: losses and gradients keep the dtype of their tensors."""
 
     def __init__(self, device: Any = "cuda", *args: Any, enabled: bool = True, **options: Any):
         self._enabled = enabled

@@ -1,6 +1,6 @@
-"""Training in several processes, by name only: there is one process, of rank 0.
+"""Training in several processes, in name only: there is one process, of rank 0.
 
-Code that asks first (`if dist.is_available() and dist.is_initialized(): …`) runs as it is.
+Code that asks first (`if dist.is_available() and dist.is_initialized(): …`) runs unchanged.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ def get_world_size(group: Any = None) -> int:
 
 
 def barrier(*args: Any, **kwargs: Any) -> None:
-    """All processes are here: there is one."""
+    """Return at once: there is one process."""
 
 
 def destroy_process_group(group: Any = None) -> None:
-    """There is none."""
+    """No effect: there is no group."""
 
 
 def init_process_group(backend: str | None = None, *args: Any, **kwargs: Any) -> None:

@@ -1,4 +1,4 @@
-"""Compilation, by name only: every function here returns what it was given."""
+"""TorchScript, in name only: every decorator and function returns its argument."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flags for products and attention on a GPU: there is one way here, in full precision."""
+"""Flags for products and attention on a GPU, which always run in full precision here."""
 
 from types import SimpleNamespace
 

@@ -1,11 +1,11 @@
-"""Mixed precision under its older names; see `tinytensor.amp`."""
+"""`tinytensor.cuda.amp`: mixed precision under its older names; see amp.py."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .. import amp
-from ..amp import GradScaler
+from . import amp
+from .amp import GradScaler
 
 
 class autocast(amp.autocast):

@@ -1,14 +1,14 @@
-"""How elements lie in memory, under PyTorch's names: there is one layout, strided.
+"""PyTorch's memory formats, and its layout `strided`, the only one there is.
 
-`clone` and `contiguous` look at `contiguous_format`; elsewhere a format is accepted and changes
-nothing, as every op works for every order of dimensions.
+`clone` and `contiguous` honour `contiguous_format`. Elsewhere a format is accepted and has no
+effect: every op works for every order of dimensions in memory.
 """
 
 from __future__ import annotations
 
 
 class MemoryFormat:
-    """`tinytensor.contiguous_format` and its kin; also the layout `tinytensor.strided`."""
+    """The class of `tinytensor.contiguous_format`, `channels_last` …, and of `strided`."""
 
     def __init__(self, name: str):
         self.name = name
@@ -17,7 +17,7 @@ class MemoryFormat:
         return f"tinytensor.{self.name}"
 
     def __reduce__(self) -> str:
-        return self.name  # pickle finds it again by its name in this module
+        return self.name  # pickle looks the name up in this module
 
 
 contiguous_format = MemoryFormat("contiguous_format")

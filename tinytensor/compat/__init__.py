@@ -1,0 +1,83 @@
+"""PyTorch's names that have no effect here, and PyTorch's import paths.
+
+amp.py            autocast, GradScaler: every op runs in the dtype of its tensors
+cuda_amp.py       the same under their older names
+backends/         flags of cuDNN, MKL …
+distributed.py    one process, of rank 0
+jit.py            script and trace return their argument
+no_effect.py      compile, the precision of products, deterministic algorithms
+memory_format.py  contiguous_format, channels_last, strided
+old_forms.py      LongTensor, FloatTensor …, autograd.Variable
+alias.py          the mechanism behind the table of paths below
+"""
+
+from . import alias as alias
+from .amp import GradScaler, autocast
+from .memory_format import channels_last, contiguous_format, preserve_format, strided
+from .no_effect import (
+    are_deterministic_algorithms_enabled,
+    compile,
+    get_float32_matmul_precision,
+    set_float32_matmul_precision,
+    use_deterministic_algorithms,
+)
+from .old_forms import (
+    BoolTensor,
+    ByteTensor,
+    CharTensor,
+    DoubleTensor,
+    FloatTensor,
+    HalfTensor,
+    IntTensor,
+    LongTensor,
+    ShortTensor,
+)
+from .old_forms import Variable as Variable
+
+# {import path: the module it stands for}. A row also holds for the modules inside a package.
+# Nothing is imported before its path is used, as a module or as an attribute of tinytensor.
+PATHS = {
+    "tinytensor.amp": "tinytensor.compat.amp",
+    "tinytensor.backends": "tinytensor.compat.backends",
+    "tinytensor.cuda.amp": "tinytensor.compat.cuda_amp",
+    "tinytensor.distributed": "tinytensor.compat.distributed",
+    "tinytensor.jit": "tinytensor.compat.jit",
+    "tinytensor.nn": "nn",
+    "tinytensor.nn.modules": "nn",
+    "tinytensor.nn.modules.batchnorm": "nn.norm",
+    "tinytensor.nn.modules.conv": "nn.convolution",
+    "tinytensor.nn.modules.instancenorm": "nn.norm",
+    "tinytensor.nn.modules.normalization": "nn.norm",
+    "tinytensor.nn.modules.rnn": "nn.recurrent",
+    "tinytensor.nn.modules.sparse": "nn.linear",
+    "tinytensor.random": "tinytensor.create.random",
+    "tinytensor.utils.data.dataloader": "tinytensor.utils.data.loader",
+    # Places of earlier versions, which programs and pickles name
+    "tinytensor.generator": "tinytensor.create.generator",
+    "tinytensor.gradcheck": "tinytensor.autograd.gradcheck",
+    "tinytensor.layout": "tinytensor.compat.memory_format",
+    "tinytensor.ranges": "tinytensor.create.ranges",
+}
+
+__all__ = [
+    "BoolTensor",
+    "ByteTensor",
+    "CharTensor",
+    "DoubleTensor",
+    "FloatTensor",
+    "GradScaler",
+    "HalfTensor",
+    "IntTensor",
+    "LongTensor",
+    "ShortTensor",
+    "are_deterministic_algorithms_enabled",
+    "autocast",
+    "channels_last",
+    "compile",
+    "contiguous_format",
+    "get_float32_matmul_precision",
+    "preserve_format",
+    "set_float32_matmul_precision",
+    "strided",
+    "use_deterministic_algorithms",
+]
