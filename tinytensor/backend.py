@@ -133,6 +133,12 @@ def gpu() -> Any:
     return _gpu
 
 
+def wait_for_gpu() -> None:
+    """Wait until the GPU has finished its work; returns at once if CuPy is not in use."""
+    if _gpu is not None:
+        _gpu.cuda.Stream.null.synchronize()
+
+
 def register(module: ModuleType) -> None:
     """Make `module` (cupy, or a stand-in for it in tests) the library of `device("cuda")`."""
     global _gpu

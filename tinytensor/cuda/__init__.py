@@ -1,4 +1,7 @@
-"""What there is to ask of the GPU: `tinytensor.cuda.is_available()` and its kin, over CuPy."""
+"""GPU queries and settings under PyTorch's names, on CuPy: `tinytensor.cuda.is_available()` …
+
+`tinytensor.cuda.amp` is `compat/cuda_amp.py`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from typing import Any
 
 from .. import backend
 from ..backend import device
-from ..compat import cuda_amp as amp  # noqa: F401  (tinytensor.cuda.amp)
+from ..compat import cuda_amp as amp  # noqa: F401
 from ..create.generator import default_generator_of
 from ..errors import DeviceError
 
@@ -25,29 +28,29 @@ def device_count() -> int:
 
 
 def current_device() -> int:
-    """The number of the GPU that new arrays go to."""
+    """The index of the GPU that new arrays are put on."""
     return int(backend.gpu().cuda.Device().id)
 
 
 def set_device(where: Any) -> None:
-    """Make a GPU the one that new arrays go to."""
+    """Put new arrays on this GPU from now on."""
     backend.gpu().cuda.Device(_index(where)).use()
 
 
 def get_device_name(where: Any = None) -> str:
-    """The GPU's name as its driver tells it."""
+    """The GPU's name, as its driver reports it."""
     name = backend.gpu().cuda.runtime.getDeviceProperties(_index(where))["name"]
     return name.decode() if isinstance(name, bytes) else str(name)
 
 
 def synchronize(where: Any = None) -> None:
-    """Wait until the GPU has done all that it was asked to."""
+    """Wait until the GPU has finished all its work."""
     with backend.gpu().cuda.Device(_index(where)):
         backend.gpu().cuda.Stream.null.synchronize()
 
 
 def empty_cache() -> None:
-    """Give memory that CuPy holds but does not use back to the driver; nothing without a GPU."""
+    """Return memory that CuPy holds but does not use to the driver; no effect without a GPU."""
     if is_available():
         backend.gpu().get_default_memory_pool().free_all_blocks()
 
@@ -63,7 +66,7 @@ def memory_reserved(where: Any = None) -> int:
 
 
 def manual_seed(seed: int) -> None:
-    """Seed the default generator of the current GPU; nothing without one, as in PyTorch."""
+    """Seed the current GPU's default generator; no effect without a GPU, as in PyTorch."""
     if is_available():
         default_generator_of(device("cuda", current_device())).manual_seed(seed)
 
@@ -83,9 +86,9 @@ def is_bf16_supported() -> bool:
 
 
 def reset_peak_memory_stats(where: Any = None) -> None:
-    """CuPy keeps no such statistics."""
+    """No effect: CuPy keeps no such statistics."""
 
 
 def max_memory_allocated(where: Any = None) -> int:
-    """Bytes that CuPy holds: the most that was in use since `empty_cache`; 0 without a GPU."""
+    """Bytes that CuPy holds: the peak in use since `empty_cache`; 0 without a GPU."""
     return memory_reserved(where)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from .. import backend
+from ..backend import wait_for_gpu
 from ..fork import HeldLock, at_fork
 from ..serialize import write_whole
 from ..text import one_line
@@ -59,7 +59,7 @@ class Times:
         try:
             return call()
         finally:
-            _wait_for_gpu()
+            wait_for_gpu()  # or a later op would be charged for its work
             seconds = time.perf_counter() - start
             own = seconds - running.inside
             running.inside, running.place = around + seconds, place
@@ -167,9 +167,3 @@ def _seconds(row: dict[str, Entry]) -> float:
 
 def _milliseconds(seconds: float) -> str:
     return f"{1e3 * seconds:,.2f} ms"
-
-
-def _wait_for_gpu() -> None:
-    """GPU kernels run asynchronously; without waiting, a later op would be charged for them."""
-    if backend._gpu is not None:
-        backend._gpu.cuda.Stream.null.synchronize()
