@@ -12,7 +12,7 @@ from .many import addresses, overlap, piece, sizes
 from .threads import get_num_threads
 from .vector_math import f32
 
-BLOCK = 4096  # numbers that are summed as float32; the sums of blocks are added as float64
+BLOCK = 1024  # numbers that are summed as float32; the sums of blocks are added as float64
 
 
 @part
