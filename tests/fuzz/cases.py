@@ -110,7 +110,9 @@ def matmul(draw: Draw) -> Case:
 def embedding(draw: Draw) -> Case:
     rows, width = draw.size(300, empty=False), draw.size(129, empty=False)
     places = (*leading(draw), draw.size())
-    return Case("embedding", (integers(draw, rows, *places), floats(draw, rows, width)))
+    index = integers(draw, rows, *places)
+    # Its gradient may be a product with a one-hot matrix.
+    return Case("embedding", (index, floats(draw, rows, width)), depth=index.array.size)
 
 
 # ------------------------------------------------------------------------------------------
