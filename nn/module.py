@@ -160,7 +160,7 @@ class Module(ModuleState, ModuleHooks):
     def __delattr__(self, name: str) -> None:
         for registry in (self._parameters, self._buffers, self._modules):
             if name in registry:
-                del registry[name]  # type: ignore[attr-defined]
+                del registry[name]
                 self._transient.discard(name)
                 return
         super().__delattr__(name)
@@ -173,7 +173,7 @@ class Module(ModuleState, ModuleHooks):
         self.__dict__.pop(name, None)
         for other in (self._parameters, self._buffers, self._modules):
             if other is not registry and name in other:
-                del other[name]  # type: ignore[attr-defined]
+                del other[name]
                 self._transient.discard(name)
 
     def __getstate__(self) -> dict[str, Any]:

@@ -70,8 +70,8 @@ class NameOfDType(DType):
     def dtype(self) -> np.dtype:  # type: ignore[override]
         raise TypeError(f"{self.name}: got a dtype that NumPy does not have, expected float32")
 
-    is_floating_point = is_signed = True  # type: ignore[assignment]
-    itemsize = 2  # type: ignore[assignment]
+    is_floating_point = is_signed = True
+    itemsize = 2
 
     def __hash__(self) -> int:
         return hash(self.name)

@@ -222,8 +222,8 @@ class Methods(Variable):
     hardshrink = ops.hardshrink
 
     # ---- compare
-    eq, eq_, __eq__ = ops.eq, in_place(ops.eq), operator(ops.eq)  # type: ignore[assignment]
-    ne, ne_, __ne__ = ops.ne, in_place(ops.ne), operator(ops.ne)  # type: ignore[assignment]
+    eq, eq_, __eq__ = ops.eq, in_place(ops.eq), operator(ops.eq)
+    ne, ne_, __ne__ = ops.ne, in_place(ops.ne), operator(ops.ne)
     lt, lt_, __lt__ = ops.lt, in_place(ops.lt), operator(ops.lt)
     le, le_, __le__ = ops.le, in_place(ops.le), operator(ops.le)
     gt, gt_, __gt__ = ops.gt, in_place(ops.gt), operator(ops.gt)

@@ -51,4 +51,4 @@ def install(paths: dict[str, str]) -> None:
 
     The finder comes first: the usual one would load nn/functional.py a second time.
     """
-    sys.meta_path.insert(0, AliasFinder(paths))  # type: ignore[arg-type]
+    sys.meta_path.insert(0, AliasFinder(paths))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class _AnyTensor(type):
-    def __call__(cls, data: Any, requires_grad: bool = False) -> Tensor:  # type: ignore[override]
+    def __call__(cls, data: Any, requires_grad: bool = False) -> Tensor:
         return data.detach().requires_grad_(requires_grad)
 
     def __instancecheck__(cls, value: Any) -> bool:
@@ -48,7 +48,7 @@ class _TensorOf(type):
 
     dtype: Any
 
-    def __call__(cls, *data: Any) -> Tensor:  # type: ignore[override]
+    def __call__(cls, *data: Any) -> Tensor:
         if not data or all(isinstance(n, (int, np.integer)) for n in data):
             return wrap(np.zeros(shape_of(cls.__name__, data or (0,)), dtype=cls.dtype.dtype))
         return tensor(data[0], dtype=cls.dtype)

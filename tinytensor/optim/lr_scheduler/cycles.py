@@ -219,4 +219,4 @@ class CyclicLR(_Cycle):
         rest = {key: value for key, value in state_dict.items() if key != "_scale_fn_custom"}
         super().load_state_dict(rest)
         if state_dict.get("_scale_fn_custom"):
-            self._scale_fn_custom.__dict__.update(state_dict["_scale_fn_custom"])  # type: ignore[union-attr]
+            self._scale_fn_custom.__dict__.update(state_dict["_scale_fn_custom"])
