@@ -24,7 +24,7 @@ from .autograd import (
     no_grad,
     set_grad_enabled,
 )
-from .backend import device
+from .devices import device
 from .dtype import DType as dtype
 from .dtype import (
     bfloat16,

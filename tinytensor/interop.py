@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from . import backend
+from . import devices
 from .autograd.variable import wrap, writes_of
 from .dtype import is_supported
 from .methods import Methods
@@ -44,7 +44,7 @@ class Interop(Methods):
                 raise RuntimeError("numpy: the tensor requires grad; use tensor.detach().numpy()")
             if self.is_cuda:
                 raise TypeError("numpy: the tensor is on cuda; use tensor.cpu().numpy()")
-        return backend.to_device(self.array, "cpu")
+        return devices.to_device(self.array, "cpu")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self.numpy(), dtype=dtype, copy=copy)
@@ -120,7 +120,7 @@ class Interop(Methods):
 
     def __reduce__(self) -> tuple:
         """For pickle: values, dtype, requires_grad and attributes; the graph is left behind."""
-        array = backend.to_device(self.array, "cpu")
+        array = devices.to_device(self.array, "cpu")
         return rebuild, (type(self), array, self.requires_grad), self.__dict__ or None
 
 

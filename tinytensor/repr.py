@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .backend import to_device
+from .devices import to_device
 from .dtype import default_float
 from .text import escape, one_line
 

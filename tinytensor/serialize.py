@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .autograd.variable import Variable, wrap
-from .backend import to_device
+from .devices import to_device
 
 _OUTLINE = "tinytensor"  # the metadata key of the outline
 _DEEPEST = 100  # nesting beyond which a file is taken for hostile

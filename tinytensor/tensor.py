@@ -18,9 +18,9 @@ from .autograd.mode import outside
 from .autograd.strided import offset_in, storage_of
 from .autograd.variable import wrap, writes_of
 from .autograd.views import RETAIN, refresh, root_of
-from .backend import device, device_of
 from .create.from_data import tensor
 from .create.size_arguments import shape_of
+from .devices import device, device_of
 from .dtype import DType, default_float, from_numpy_dtype
 from .interop import Interop, fill
 from .repr import tensor_html, tensor_repr

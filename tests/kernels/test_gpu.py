@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tinytensor as tt
-from tinytensor import backend
+from tinytensor import devices
 from tinytensor.kernels import gpu, route
 
 from ..ops.table import Row
@@ -25,9 +25,9 @@ GPU_ROWS = [row for row in ROWS if row.name in NAMES]
 
 @pytest.fixture(autouse=True)
 def cuda() -> Iterator[None]:
-    backend.register(cp)
+    devices.register(cp)
     yield
-    backend.unregister(cp)
+    devices.unregister(cp)
     tt.set_kernels("auto")
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import nn
 import tinytensor as tt
-from tinytensor import backend
+from tinytensor import devices
 from tinytensor.create.generator import _defaults
 
 from ..standin import fake_cupy as cp
@@ -23,9 +23,9 @@ WEIGHT = (60, 50, 3)  # fan_in 150, fan_out 180
 
 @pytest.fixture
 def cuda() -> Iterator[None]:
-    backend.register(cp)
+    devices.register(cp)
     yield
-    backend.unregister(cp)
+    devices.unregister(cp)
     _defaults.pop(tt.device("cuda"), None)
 
 

@@ -12,7 +12,7 @@ import nn
 import tinytensor as tt
 from nn import recurrent_base
 from nn.utils import rnn
-from tinytensor import backend
+from tinytensor import devices
 from tinytensor.autograd.gradcheck import gradcheck
 from tinytensor.autograd.op import Op
 from tinytensor.autograd.walk import collect
@@ -314,9 +314,9 @@ def test_an_empty_batch() -> None:
 
 @pytest.fixture
 def cuda() -> Iterator[None]:
-    backend.register(cp)
+    devices.register(cp)
     yield
-    backend.unregister(cp)
+    devices.unregister(cp)
 
 
 @pytest.mark.parametrize("name", ["RNN", "GRU", "LSTM"])

@@ -20,7 +20,7 @@ import pytest
 
 import nn
 import tinytensor as tt
-from tinytensor import backend
+from tinytensor import devices
 from tinytensor.autograd.variable import wrap
 from tinytensor.create.generator import _defaults
 
@@ -270,9 +270,9 @@ def test_state_dict_there_and_back(row: Row) -> None:
 
 @pytest.fixture
 def cuda() -> Iterator[None]:
-    backend.register(cp)
+    devices.register(cp)
     yield
-    backend.unregister(cp)
+    devices.unregister(cp)
     _defaults.pop(tt.device("cuda"), None)  # the generator of a device that is gone
 
 

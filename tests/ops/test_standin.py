@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import tinytensor as tt
-from tinytensor import backend
+from tinytensor import devices
 from tinytensor.autograd.gradcheck import gradcheck, gradgradcheck
 from tinytensor.create.generator import _defaults
 from tinytensor.errors import DeviceError
@@ -37,9 +37,9 @@ from .test_table import (
 
 @pytest.fixture(autouse=True)
 def cuda() -> Iterator[None]:
-    backend.register(cp)
+    devices.register(cp)
     yield
-    backend.unregister(cp)
+    devices.unregister(cp)
     _defaults.pop(tt.device("cuda"), None)  # the generator of a device that is gone
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tinytensor as tt
-from tinytensor import backend, optim
+from tinytensor import devices, optim
 from tinytensor.optim.muon import orthogonalized
 
 from ..standin import fake_cupy as cp
@@ -270,9 +270,9 @@ def test_state_dict_goes_on_where_it_stopped(name: str, settings: dict[str, Any]
 
 @pytest.fixture
 def cuda() -> Iterator[None]:
-    backend.register(cp)
+    devices.register(cp)
     yield
-    backend.unregister(cp)
+    devices.unregister(cp)
 
 
 @pytest.mark.parametrize(("name", "settings"), [c for c in CASES + OURS if c[0] != "Muon"], ids=str)

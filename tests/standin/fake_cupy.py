@@ -1,4 +1,4 @@
-"""A strict stand-in for cupy, on a machine without a GPU: `backend.register(fake_cupy)`.
+"""A strict stand-in for cupy, on a machine without a GPU: `devices.register(fake_cupy)`.
 
 It has only names that the real cupy exports, its functions take only the arguments that the real
 ones take, and its arrays refuse what cupy's refuse. It computes with NumPy. What is not modelled

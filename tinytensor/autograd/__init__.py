@@ -17,11 +17,11 @@ hooks       functions called with a gradient            strided     views by str
 node        PyTorch's view of the graph                 site        the source line of a node
 function    ops written by users, and their ctx         anomaly     errors that say where and why
 functional  Jacobians, Hessians, products               nesting     walks inside of walks
-devices     arguments from two devices                  outputs     ops with several outputs
+mixed_devices  arguments from two devices               outputs     ops with several outputs
 gradcheck   gradients against finite differences
 """
 
-from . import anomaly, devices, function, functional, nesting, outputs, views  # noqa: F401 - fill in `outside`
+from . import anomaly, function, functional, mixed_devices, nesting, outputs, views  # noqa: F401
 from .engine import backward, grad
 from .function import Function
 from .gradcheck import gradcheck, gradgradcheck

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import device_of, is_array, xp
+from ..backend import is_array, xp
+from ..devices import device_of
 from ..errors import AnomalyError, DeviceError, OutOfMemoryError, ShapeError
 from .mode import outside, state
 from .site import describe_here, describe_site

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from ..backend import _modules, is_array
+from ..backend import is_array, libraries
 from ..errors import GradientError
 from .mode import outside, run_in_mode
 from .variable import Variable, edge_of, own_copy, wrap
@@ -34,9 +34,9 @@ def roots_of(name: str, outputs: Sequence[Any], grads: Sequence[Any], create_gra
                     f"{name}: grad can be implicitly created only for scalar outputs, got shape "
                     f"{tuple(array.shape)}; reduce it (.sum()) or pass gradient="
                 )
-            gradient = wrap(_modules[type(array)].ones_like(array))
+            gradient = wrap(libraries[type(array)].ones_like(array))
         elif not isinstance(gradient, Variable):
-            gradient = wrap(_modules[type(array)].asarray(gradient, dtype=array.dtype))
+            gradient = wrap(libraries[type(array)].asarray(gradient, dtype=array.dtype))
         if gradient.array.shape != array.shape:
             raise GradientError(
                 f"{name}: gradient has shape {tuple(gradient.shape)}, expected "
@@ -148,7 +148,7 @@ def grad(
                 "pass allow_unused=True to get None for it"
             )
         if g is None and materialize_grads:
-            g = _modules[type(tensor.array)].zeros_like(tensor.array)
+            g = libraries[type(tensor.array)].zeros_like(tensor.array)
         if g is not None and not isinstance(g, Variable):
             g = wrap(own_copy(g))
         results.append(g)

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import to_device, xp
+from ..backend import xp
+from ..devices import to_device
 from ..errors import GradcheckError
 from . import engine
 from .functional import basis

@@ -78,7 +78,7 @@ class Outside:
 
     tensor: type  # tensor.py: the class of what ops return
     refresh: Callable[[Any], None]  # views.py: update a view after writes into its memory
-    on_one_device: Callable[[tuple], tuple | None]  # devices.py: arguments moved to one device
+    on_one_device: Callable[[tuple], tuple | None]  # mixed_devices.py: args on one device
     call_site: Callable[[Any], tuple[Any, int]]  # site.py: the user's line, from a frame
     where: Callable[[Any], str]  # site.py: that line, for the end of an error message
     watch: Callable[[Any, tuple, tuple], None]  # anomaly.py: recordings, and the search for NaN

@@ -48,7 +48,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import QUIET, _modules, error_state, warn_again
+from ..backend import QUIET, error_state, libraries, warn_again
 from ..errors import GradientError
 from .mode import outside, state
 from .variable import Variable, View, made_by, wrap, writes_of
@@ -207,7 +207,7 @@ class Op(Node):
                 return out
             if type(out) is tuple:
                 return outside.wrap_outputs(node, out, args, edges)
-            if type(out) not in _modules:  # NumPy's reductions return scalars
+            if type(out) not in libraries:  # NumPy's reductions return scalars
                 out = np.asarray(out)
         elif not any_tensor:
             return out
@@ -322,7 +322,7 @@ class Op(Node):
         It has the counter of its memory: a rule that saves it again notices later writes, too.
         """
         value, writes, _ = saved
-        if type(value) not in _modules:
+        if type(value) not in libraries:
             return value  # None, or a number
         if place < 0 and name != "out":
             return value  # an attribute: a constant
@@ -365,7 +365,7 @@ def _shares_memory(out: Any, source: Any) -> bool:
         return True  # without elements there is nothing that could differ
     if source.flags.c_contiguous:
         return out is source or out.base is not None
-    return _modules[type(out)].may_share_memory(out, source)
+    return libraries[type(out)].may_share_memory(out, source)
 
 
 def freed_values(node: Op) -> GradientError:

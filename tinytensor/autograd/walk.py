@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from typing import Any
 
-from ..backend import _modules, sum_over
+from ..backend import libraries, sum_over
 from ..errors import GradientError
 from .mode import outside, state
 from .op import Op
@@ -215,7 +215,7 @@ def accumulate(leaf: Any, g: Any, ours: bool) -> None:
     if isinstance(g, Variable):  # create_graph
         leaf._grad = g.clone() if leaf._grad is None else leaf._grad + g
     elif leaf._grad is None:
-        whole = ours and type(g) in _modules and g.flags.c_contiguous
+        whole = ours and type(g) in libraries and g.flags.c_contiguous
         leaf._grad = wrap(g if whole else own_copy(g))
     else:
         writes_of(leaf._grad)[0] += 1  # first: what Ctrl-C leaves half done is counted too

@@ -8,7 +8,8 @@ import numpy as np
 
 from ..autograd.strided import copy_in_order, memory_order
 from ..autograd.variable import Variable, wrap
-from ..backend import is_writable, module_for
+from ..backend import is_writable
+from ..devices import module_for
 from ..dtype import default_float, fitting, to_numpy_dtype
 from .from_data import infer_dtype
 from .size_arguments import shape_of, size_from

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..autograd.variable import Variable, unwrap, wrap
-from ..backend import Array, gpu, is_array, to_device
+from ..backend import Array, is_array
+from ..devices import gpu, to_device
 from ..dtype import default_float, from_numpy_dtype, promote_pair, to_numpy_dtype
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ import numpy as np
 
 from ..autograd.nesting import per_thread
 from ..autograd.variable import Variable, wrap
-from ..backend import Array, device, device_of, module_for
+from ..backend import Array
+from ..devices import device, device_of, module_for
 from ..fork import PATIENCE, HeldLock, at_fork
 
 if TYPE_CHECKING:

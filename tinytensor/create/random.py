@@ -14,7 +14,8 @@ import numpy as np
 
 from ..autograd.inplace import assign
 from ..autograd.variable import Variable, unwrap, wrap
-from ..backend import Array, module_for, xp
+from ..backend import Array, xp
+from ..devices import module_for
 from ..dtype import default_float, int64, to_numpy_dtype
 from ..errors import ShapeError
 from .generator import (

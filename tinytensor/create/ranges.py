@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..autograd.variable import Variable, wrap
-from ..backend import Array, module_for
+from ..backend import Array
+from ..devices import module_for
 from ..dtype import default_float, to_numpy_dtype
 from .from_data import INT64
 from .size_arguments import size_from

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import backend
-from ..backend import device
+from .. import devices
 from ..compat import cuda_amp as amp  # noqa: F401
 from ..create.generator import default_generator_of
+from ..devices import device
 from ..errors import DeviceError
 
 
@@ -22,47 +22,47 @@ def is_available() -> bool:
 def device_count() -> int:
     """The number of GPUs."""
     try:
-        return int(backend.gpu().cuda.runtime.getDeviceCount())
+        return int(devices.gpu().cuda.runtime.getDeviceCount())
     except DeviceError:
         return 0
 
 
 def current_device() -> int:
     """The index of the GPU that new arrays are put on."""
-    return int(backend.gpu().cuda.Device().id)
+    return int(devices.gpu().cuda.Device().id)
 
 
 def set_device(where: Any) -> None:
     """Put new arrays on this GPU from now on."""
-    backend.gpu().cuda.Device(_index(where)).use()
+    devices.gpu().cuda.Device(_index(where)).use()
 
 
 def get_device_name(where: Any = None) -> str:
     """The GPU's name, as its driver reports it."""
-    name = backend.gpu().cuda.runtime.getDeviceProperties(_index(where))["name"]
+    name = devices.gpu().cuda.runtime.getDeviceProperties(_index(where))["name"]
     return name.decode() if isinstance(name, bytes) else str(name)
 
 
 def synchronize(where: Any = None) -> None:
     """Wait until the GPU has finished all its work."""
-    with backend.gpu().cuda.Device(_index(where)):
-        backend.gpu().cuda.Stream.null.synchronize()
+    with devices.gpu().cuda.Device(_index(where)):
+        devices.gpu().cuda.Stream.null.synchronize()
 
 
 def empty_cache() -> None:
     """Return memory that CuPy holds but does not use to the driver; no effect without a GPU."""
     if is_available():
-        backend.gpu().get_default_memory_pool().free_all_blocks()
+        devices.gpu().get_default_memory_pool().free_all_blocks()
 
 
 def memory_allocated(where: Any = None) -> int:
     """Bytes in use by arrays on the GPU; 0 without one."""
-    return int(backend.gpu().get_default_memory_pool().used_bytes()) if is_available() else 0
+    return int(devices.gpu().get_default_memory_pool().used_bytes()) if is_available() else 0
 
 
 def memory_reserved(where: Any = None) -> int:
     """Bytes that CuPy holds, in use or not; 0 without a GPU."""
-    return int(backend.gpu().get_default_memory_pool().total_bytes()) if is_available() else 0
+    return int(devices.gpu().get_default_memory_pool().total_bytes()) if is_available() else 0
 
 
 def manual_seed(seed: int) -> None:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..backend import _modules
+from ..backend import libraries
 from .hold_signals import free, hold
 from .loading import hold_before_logging, loading
 
@@ -103,7 +103,7 @@ def worth_it(array: Any, threshold: int) -> bool:
 
 def on_gpu(array: Any) -> bool:
     """Whether kernels/gpu may have a kernel for this array; "numpy" turns these off too."""
-    there = type(array) in _modules and type(array) is not ndarray
+    there = type(array) in libraries and type(array) is not ndarray
     return there and array.dtype.kind == "f" and array.itemsize >= 4 and choice.name != "numpy"
 
 

@@ -13,8 +13,9 @@ import numpy as np
 from .. import create
 from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap
-from ..backend import Array, device, device_of, to_device
+from ..backend import Array
 from ..compat.memory_format import contiguous_format
+from ..devices import device, device_of, to_device
 from ..dtype import (
     DType,
     bool_,

@@ -12,7 +12,8 @@ import numpy as np
 
 from ..autograd.op import Op
 from ..autograd.variable import unwrap, wrap
-from ..backend import Array, module_for, xp
+from ..backend import Array, xp
+from ..devices import module_for
 from ..dtype import to_numpy_dtype
 from ..errors import ShapeError
 from .broadcast import atleast_2d

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..autograd.variable import Variable, unwrap
-from ..backend import Array, device_of, is_array, xp
+from ..backend import Array, is_array, xp
+from ..devices import device_of
 from ..errors import DeviceError
 
 BASIC = frozenset((int, slice, type(None), type(Ellipsis)))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from ..backend import wait_for_gpu
+from ..devices import wait_for_gpu
 from ..fork import HeldLock, at_fork
 from ..serialize import write_whole
 from ..text import one_line

@@ -20,8 +20,8 @@ from ..autograd.outputs import Output
 from ..autograd.variable import Variable, edge_of, writes_of
 from ..autograd.views import refresh
 from ..autograd.walk import collect
-from ..backend import CPU, device_of
 from ..create.generator import default_generator_of
+from ..devices import CPU, device_of
 from ..errors import GradientError
 from .tree import flatten
 

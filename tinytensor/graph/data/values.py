@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...backend import to_device
+from ...devices import to_device
 
 BINS = 12  # bars of a histogram
 BARS = "▁▂▃▄▅▆▇█"

@@ -23,7 +23,8 @@ from ...autograd.mode import run_in_mode
 from ...autograd.outputs import Output
 from ...autograd.variable import Variable, as_array, edge_of, own_copy
 from ...autograd.walk import collect, fit
-from ...backend import to_device, xp
+from ...backend import xp
+from ...devices import to_device
 from .graph import Graph
 from .values import Value, value_of
 

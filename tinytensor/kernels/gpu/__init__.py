@@ -14,7 +14,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ... import backend
+from ... import devices
 
 
 def elementwise(name: str, inputs: str, outputs: str, code: str) -> Callable:
@@ -24,7 +24,7 @@ def elementwise(name: str, inputs: str, outputs: str, code: str) -> Callable:
     """
 
     def run(*args: Any) -> Any:
-        return _elementwise(backend.gpu(), inputs, outputs, code, f"tinytensor_{name}")(*args)
+        return _elementwise(devices.gpu(), inputs, outputs, code, f"tinytensor_{name}")(*args)
 
     return run
 
@@ -33,7 +33,7 @@ def sum_of(name: str, inputs: str, code: str) -> Callable:
     """A kernel for Σ `code` over axes: kernel(inputs …, axis=(…)), which stay, of length 1."""
 
     def run(*args: Any, axis: tuple) -> Any:
-        kernel = _sum_of(backend.gpu(), inputs, code, f"tinytensor_{name}")
+        kernel = _sum_of(devices.gpu(), inputs, code, f"tinytensor_{name}")
         return kernel(*args, axis=axis, keepdims=True)
 
     return run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..backend import device_of
+from ..devices import device_of
 from .mode import outside
 from .variable import Variable
 
