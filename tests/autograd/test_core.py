@@ -83,3 +83,10 @@ def test_the_core_differentiates_alone() -> None:
     assert {name.removeprefix("tinytensor.") for name in done.stdout.split()} == {
         *CORE, NAMES, "autograd"
     }  # fmt: skip
+
+
+def test_the_core_stays_small() -> None:
+    """Six files that can be read in one sitting."""
+    files = [PACKAGE / f"{module.replace('.', '/')}.py" for module in CORE]
+    assert len(files) <= 6
+    assert sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files) <= 1000

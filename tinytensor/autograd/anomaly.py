@@ -8,7 +8,7 @@ import numpy as np
 
 from ..backend import is_array, xp
 from ..devices import device_of
-from ..errors import AnomalyError, DeviceError, OutOfMemoryError, ShapeError
+from ..errors import AnomalyError, DeviceError, GradientError, OutOfMemoryError, ShapeError
 from .mode import outside, state
 from .site import describe_here, describe_site
 from .variable import Variable, unwrap
@@ -60,6 +60,23 @@ def out_of_memory(what: str, error: MemoryError) -> MemoryError:
     reason = str(error) or "a small one"
     return OutOfMemoryError(
         f"{what}: out of memory ({reason}); use smaller batches, or free what is not needed"
+    )
+
+
+def freed_values(node: Any) -> GradientError:
+    """The error for a second backward over a node whose saved values are freed."""
+    return GradientError(
+        f"{node.name_}: backward a second time, but the values it saved are freed; "
+        f"give the first backward retain_graph=True{describe_site(node)}"
+    )
+
+
+def changed_value(node: Any, what: str, version: int, expected: int) -> GradientError:
+    """The error for a saved value, `what`, that was written over."""
+    return GradientError(
+        f"{node.name_}: {what} was changed in place after it was saved (version {version}, "
+        f"expected {expected}); use an out-of-place op or clone() before the write"
+        f"{describe_site(node)}"
     )
 
 
@@ -123,3 +140,4 @@ def check_backward(node: Any, gradient: Any, contributions: Any) -> None:
 
 outside.watch, outside.check_backward = watch, check_backward
 outside.explain_forward, outside.explain_backward = explain_forward, explain_backward
+outside.freed_values, outside.changed_value = freed_values, changed_value

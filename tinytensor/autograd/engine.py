@@ -50,11 +50,7 @@ def roots_of(name: str, outputs: Sequence[Any], grads: Sequence[Any], create_gra
 
 
 def run(
-    roots: dict,
-    wanted: dict | None,
-    retain_graph: bool | None,
-    create_graph: bool,
-    since: int = -1,
+    roots: dict, wanted: dict | None, retain_graph: bool | None, create_graph: bool, since: int = -1
 ) -> None:
     """A whole walk. Rules run on raw arrays, unless create_graph asks for tensors."""
     keep = create_graph if retain_graph is None else retain_graph

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from ..backend import xp
 from ..errors import GradientError
 from .inplace import finish_write
-from .mode import state
-from .op import LAST, NEVER, Op, changed_value, freed_values
-from .outputs import Output
+from .mode import outside, state
+from .op import LAST, NEVER, Op
+from .outputs import Output, enter_graph
 from .variable import (
     Variable,
     as_array,
@@ -79,12 +79,12 @@ class FunctionNode(Op):
     def saved_tensors(self) -> tuple:
         """What forward saved, each at its place in the graph: backward can be differentiated."""
         if self._saved is None:
-            raise freed_values(self)
+            raise outside.freed_values(self)
         tensors = []
         for i, (array, writes, version) in enumerate(self._saved):
             if writes[0] != version:
                 what = f"saved tensor {i}, of shape {tuple(array.shape)},"
-                raise changed_value(self, what, writes[0], version)
+                raise outside.changed_value(self, what, writes[0], version)
             tensors.append(self._restore(array, *self._places[i]))
         return tuple(tensors)
 
@@ -192,7 +192,7 @@ class FunctionNode(Op):
         dtypes = [None if a is None else a.dtype for a in arrays]
         several = len(outputs) > 1
         shape, dtype = (shapes, dtypes) if several else (shapes[0], dtypes[0])
-        self.enter_graph(self._edges, shape, dtype)
+        enter_graph(self, self._edges, shape, dtype)
         self._tracked_outputs = frozenset(
             i
             for i, (array, out) in enumerate(zip(arrays, outputs))

@@ -17,7 +17,7 @@ from ..errors import ShapeError
 from .mode import state
 from .op import Op
 from .strided import AsStrided, copy_in_order, memory_order
-from .variable import Variable, in_place_of, own_copy, unwrap, wrap_like, writes_of
+from .variable import Variable, own_copy, unwrap, wrap, wrap_like, writes_of
 from .views import (
     make_again,
     path_from_root,
@@ -78,6 +78,13 @@ class IndexWrite(Op):
                 rest = g.clone() if isinstance(g, Variable) else own_copy(g)
                 rest[self.index] = 0
         return rest, g[self.index] if self.needs(1) else None
+
+
+def in_place_of(variable: Variable, array: Array) -> Any:
+    """A tensor around `array` that stands where `variable` does in the graph."""
+    tensor = wrap(array)
+    tensor._tracked, tensor._node = variable._tracked, variable._node
+    return tensor
 
 
 def check_memory(name: str, array: Array) -> None:

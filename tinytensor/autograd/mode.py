@@ -85,6 +85,10 @@ class Outside:
     check_backward: Callable[[Any, Any, tuple], None]  # anomaly.py
     explain_forward: Callable[[Any, tuple, Exception], Exception]  # anomaly.py
     explain_backward: Callable[[Any, Exception], None]  # anomaly.py
+    freed_values: Callable[[Any], Exception]  # anomaly.py: the error for a second backward
+    changed_value: Callable[..., Exception]  # anomaly.py: that for a saved value written over
+    note_view: Callable[[Any, Any, Any, tuple], None]  # views.py: that a result is a view
+    is_leaf: Callable[[Any], bool]  # views.py: whether a leaf still takes a gradient
     run_hooks: Callable[[Any, Any], Any]  # hooks.py: a gradient as the hooks change it
     run_after_accumulation: Callable[[Any], None]  # hooks.py
     wrap_outputs: Callable[..., tuple]  # outputs.py: tensors for a tuple of results
@@ -101,6 +105,10 @@ class Outside:
         self.watch = self.check_backward = lambda node, values, results: None
         self.explain_forward = lambda op, args, error: error
         self.explain_backward = lambda node, error: None
+        self.freed_values = lambda node: RuntimeError("a second backward")
+        self.changed_value = lambda node, *values: RuntimeError("a saved value was written over")
+        self.is_leaf = lambda leaf: leaf._tracked
+        self.note_view = lambda tensor, base, op, args: None
         self.run_hooks = lambda node, gradient: gradient
         self.nested = lambda function, *args: function(*args)
 

@@ -1,41 +1,25 @@
 """Op: one differentiable operation, its forward and its backward side by side.
 
 Each call of an op makes an instance, which is a node of the graph. `forward` runs on raw arrays.
-`backward` takes g, the gradient of the output, and returns that of each input. It is written once
-and runs on raw arrays, or on tensors when the gradient itself is to be differentiated:
+`backward` takes g, the gradient of the output, and returns that of each argument. It is written
+once and runs on raw arrays, or on tensors when the gradient itself is differentiated:
 
-    class Tanh(Op):
-        '''y = tanh x;  dx = g·(1 − y²)'''
+    class Exp(Op):
+        '''y = eˣ;  dx = g·y'''
 
         saves = ("out",)
 
         def forward(self, x):
-            return xp(x).tanh(x)
+            return xp(x).exp(x)
 
         def backward(self, g):
             (y,) = self.saved
-            return g * (1 - y * y)
+            return g * y
 
-    y = Tanh.apply(x)
-
-`saves` declares which values reach backward, as `self.saved`: names of forward's arguments, "out",
-or attributes that forward sets (constants such as masks and indices). As a dict {value: inputs}, a
-value is saved only when one of those inputs needs a gradient, and is None otherwise:
-`{"a": "b", "b": "a"}` for a·b. Plain attributes (`self.dim = dim`) carry numbers and shapes.
-
-An intermediate value that depends on an input is kept by `self.keep(helper, x)` in forward and
-taken back by `self.recall(helper, x)` in backward. As an attribute it would be a constant there,
-and the second derivative would lose a term.
-
-`backward` returns one gradient for each argument of forward (a single value if there is one; None
-where there is none; trailing ones may be left out). It need not undo broadcasting, and must not
-write into `g` or a saved value. `self.needs(i)` tells whether anyone asks for the i-th.
-
-An op with several outputs returns a tuple from forward, and backward then takes one g for each. One
-whose output may share memory with its first argument sets `view = True`; one that has no gradient
-sets `differentiable = False`; one whose gradients are large, and new arrays each, `fresh = True`.
-
-The file goes on as an op's life does: it is called (`apply`), saves values, and gives them back.
+`saves` names what backward may use: arguments of forward, "out", or constants that forward sets as
+attributes. `{"a": "b", "b": "a"}` saves a only if b needs a gradient, and the other way round.
+A value that depends on an input and is no argument goes through `keep` and `recall`. Backward does
+not undo broadcasting, and does not write into g or a saved value. See docs/adding_an_op.md.
 """
 
 from __future__ import annotations
@@ -49,17 +33,14 @@ from typing import Any
 import numpy as np
 
 from ..backend import QUIET, error_state, libraries, warn_again
-from ..errors import GradientError
 from .mode import outside, state
-from .variable import Variable, View, made_by, wrap, writes_of
+from .variable import Variable, made_by, wrap
 
 _new = object.__new__
 ndarray = np.ndarray
 next_order = itertools.count(1).__next__  # the moments at which nodes are made
 
-# Bit i stands for argument i; this one also for all that follow, so that it stays a small integer
-# when a thousand tensors are joined.
-LAST = 61
+LAST = 61  # the last argument with a bit of its own; all that follow share it
 LAST_BIT = 1 << LAST
 
 NEVER = [0]  # how often constants were written to
@@ -92,14 +73,11 @@ class Node:
         return self, 0
 
     def register_hook(self, hook: Callable) -> Any:
-        """Call hook(grad_inputs, grad_outputs), two tuples, when this node's rule has run.
-
-        It may return other grad_inputs.
-        """
+        """Call hook(grad_inputs, grad_outputs) after this rule; it may return other grad_inputs."""
         return outside.add_node_hook(self, hook, "after")
 
     def register_prehook(self, hook: Callable) -> Any:
-        """Call hook(grad_outputs), a tuple, before this node's rule; it may return another."""
+        """Call hook(grad_outputs) before this rule; it may return other grad_outputs."""
         return outside.add_node_hook(self, hook, "before")
 
     def __repr__(self) -> str:
@@ -150,10 +128,6 @@ class Op(Node):
     def fill_missing(self, grads: list) -> list:
         """Zeros for those of several outputs that got no gradient."""
         return outside.fill_missing(self, grads)
-
-    # --------------------------------------------------------------------------------------
-    # Forward
-    # --------------------------------------------------------------------------------------
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
@@ -230,31 +204,15 @@ class Op(Node):
         else:
             tensor._tracked = False
             tensor._node = None
-        if cls.view and _shares_memory(out, raw[0]):
-            tensor._writes = writes_of(args[0])
-            tensor._view = View(args[0], cls, args[1:])
+        if cls.view:
+            outside.note_view(tensor, args[0], cls, args[1:])
         if mode.watched:
             outside.watch(node, args, (tensor,))
         return tensor
 
-    def enter_graph(self, edges: list, shape: Any, dtype: Any) -> None:
-        """Take a place in the graph: newer than all nodes there are, called from the user's line.
-
-        `apply` does the same in line, where every call counts.
-        """
-        self._edges, self._shape, self._dtype = edges, shape, dtype
-        self._hooks = None
-        self._order = next_order()
-        self.scope = state.mode.scope
-        self._code, self._instruction = outside.call_site(sys._getframe(1))
-
     def needs(self, i: int) -> bool:
         """Whether a gradient for forward's i-th argument may be asked for."""
         return self._tracked >> (i if i < LAST else LAST) & 1 == 1
-
-    # --------------------------------------------------------------------------------------
-    # What backward may look at
-    # --------------------------------------------------------------------------------------
 
     @classmethod
     def _save_plan(cls) -> Iterator[tuple[int, str, int]]:
@@ -302,14 +260,14 @@ class Op(Node):
         None for a value that was not saved, as no gradient that needs it is asked for.
         """
         if self._saved is None:
-            raise freed_values(self)
+            raise outside.freed_values(self)
         values: list[Any] = []
         for value, writes, version in self._saved:
             if writes[0] != version:
                 place, name, _ = self._plan[len(values)]
                 what = f"its input '{name}'" if place >= 0 else "its output"
                 what += f", of shape {tuple(value.shape)},"
-                raise changed_value(self, what, writes[0], version)
+                raise outside.changed_value(self, what, writes[0], version)
             values.append(value)
         if state.mode.grad:
             plan = self._plan
@@ -357,29 +315,3 @@ class Op(Node):
     def kept(self, helper: Callable) -> Any:
         """In a kernel's backward: what was kept, or None."""
         return None if self._kept is None else self._kept.get(helper)
-
-
-def _shares_memory(out: Any, source: Any) -> bool:
-    """Whether `out`, made of `source`, is a view of it or a copy."""
-    if not out.size:
-        return True  # without elements there is nothing that could differ
-    if source.flags.c_contiguous:
-        return out is source or out.base is not None
-    return libraries[type(out)].may_share_memory(out, source)
-
-
-def freed_values(node: Op) -> GradientError:
-    """The error for a second backward over a node whose saved values are freed."""
-    return GradientError(
-        f"{node.name_}: backward a second time, but the values it saved are freed; "
-        f"give the first backward retain_graph=True{outside.where(node)}"
-    )
-
-
-def changed_value(node: Op, what: str, version: int, expected: int) -> GradientError:
-    """The error for a saved value, `what`, that was written over."""
-    return GradientError(
-        f"{node.name_}: {what} was changed in place after it was saved (version {version}, "
-        f"expected {expected}); use an out-of-place op or clone() before the write"
-        f"{outside.where(node)}"
-    )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import Any
 
 from ..backend import xp
 from .mode import outside, state
 from .op import Op, next_order
-from .variable import View, as_array, unwrap, wrap, wrap_like, writes_of
+from .variable import as_array, unwrap, wrap, wrap_like, writes_of
+from .views import View
 
 
 class Output(Op):
@@ -41,7 +43,7 @@ def wrap_outputs(node: Op, outs: Iterable, args: tuple, edges: list) -> tuple:
     tensors = tuple(map(wrap, arrays))
     if node._tracked:
         shapes, dtypes = [a.shape for a in arrays], [a.dtype for a in arrays]
-        node.enter_graph(edges, shapes, dtypes)
+        enter_graph(node, edges, shapes, dtypes)
         node._saved = node._save(args, None) if node._plan else ()
         for index, tensor in enumerate(tensors):
             if tensor.array.dtype.kind == "f":
@@ -54,6 +56,15 @@ def wrap_outputs(node: Op, outs: Iterable, args: tuple, edges: list) -> tuple:
     if state.mode.watched:
         outside.watch(node, args, tensors)
     return tensors
+
+
+def enter_graph(node: Op, edges: list, shape: Any, dtype: Any) -> None:
+    """Give `node` a place in the graph, newer than all others; `Op.apply` does so in line."""
+    node._edges, node._shape, node._dtype = edges, shape, dtype
+    node._hooks = None
+    node._order = next_order()
+    node.scope = state.mode.scope
+    node._code, node._instruction = outside.call_site(sys._getframe(1))
 
 
 def fill_missing(node: Op, grads: list) -> list:

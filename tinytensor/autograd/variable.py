@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..backend import Array, is_array, xp
-from .mode import outside, state
+from .mode import outside
 
 _new = object.__new__
 
@@ -36,7 +36,7 @@ class Variable:
     _tracked: bool
     _node: Any
     _writes: list[Any] | None
-    _view: View | None
+    _view: Any
     _hooks: dict | None
 
     if TYPE_CHECKING:
@@ -58,26 +58,6 @@ class Variable:
     @property
     def _dtype(self) -> Any:
         return self.array.dtype
-
-
-class View:
-    """`variable` shows a part of `base`: op.apply(base, *args) makes it again.
-
-    count is the storage's version for which the variable's node is right. A write to the base or to
-    another view makes it stale; `refresh` then makes it again. live is False for a view made under
-    no_grad, or of one, which stays outside the graph. array is that of the base when the view
-    was made: the base has another one since it got another shape in place.
-    """
-
-    __slots__ = ("base", "op", "args", "array", "count", "live")
-
-    live: bool
-
-    def __init__(self, base: Variable, op: Any, args: tuple):
-        self.base, self.op, self.args = base, op, args
-        self.array = base.array
-        self.count = writes_of(base)[0]
-        self.live = state.mode.grad and (base._view is None or base._view.live)
 
 
 def wrap(array: Array) -> Any:
@@ -106,13 +86,6 @@ def wrap_like(array: Array, like: Any) -> Any:
 def as_array(value: Any) -> Array:
     """A raw result as an array: NumPy gives its 0-d results as scalars."""
     return value if is_array(value) else np.asarray(value)
-
-
-def in_place_of(variable: Variable, array: Array) -> Any:
-    """A tensor around `array` that stands where `variable` does in the graph."""
-    tensor = wrap(array)
-    tensor._tracked, tensor._node = variable._tracked, variable._node
-    return tensor
 
 
 def made_by(node: Any, array: Array) -> Any:

@@ -4,12 +4,49 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..backend import xp
+from ..backend import libraries, xp
+from ..errors import GradientError
 from .mode import outside, state
 from .settings import enable_grad
-from .variable import Variable, View, writes_of
+from .variable import Variable, writes_of
 
 strided: Any = None  # the op that makes a view by its strides; strided.py sets it
+
+
+class View:
+    """`variable` shows a part of `base`: op.apply(base, *args) makes it again.
+
+    count is the storage's version for which the variable's node is right. A write to the base or to
+    another view makes it stale; `refresh` then makes it again. live is False for a view made under
+    no_grad, or of one, which stays outside the graph. array is that of the base when the view
+    was made: the base has another one since it got another shape in place.
+    """
+
+    __slots__ = ("base", "op", "args", "array", "count", "live")
+
+    live: bool
+
+    def __init__(self, base: Variable, op: Any, args: tuple):
+        self.base, self.op, self.args = base, op, args
+        self.array = base.array
+        self.count = writes_of(base)[0]
+        self.live = state.mode.grad and (base._view is None or base._view.live)
+
+
+def note_view(tensor: Any, base: Any, op: Any, args: tuple) -> None:
+    """Note that op.apply(base, *args) made `tensor`, if the two share memory."""
+    if _shares_memory(tensor.array, base.array):
+        tensor._writes = writes_of(base)
+        tensor._view = View(base, op, args)
+
+
+def _shares_memory(out: Any, source: Any) -> bool:
+    """Whether `out`, made of `source`, is a view of it or a copy."""
+    if not out.size:
+        return True  # without elements there is nothing that could differ
+    if source.flags.c_contiguous:
+        return out is source or out.base is not None
+    return libraries[type(out)].may_share_memory(out, source)
 
 
 def refresh(variable: Variable) -> None:
@@ -99,4 +136,20 @@ def take_place(variable: Variable, other: Variable) -> None:
     variable._node, variable._tracked = after, other._tracked
 
 
-outside.refresh = refresh
+def is_leaf(leaf: Any) -> bool:
+    """Whether a gradient is wanted in a leaf's `.grad`: not if it was detached in the meantime.
+
+    Refuses a leaf that is a view and got a history, as another view of its memory was written to.
+    """
+    if leaf._view is not None:
+        refresh(leaf)
+    if leaf._node is not None:
+        raise GradientError(
+            f"backward: a leaf of shape {tuple(leaf._shape)} is a view of a tensor that was "
+            "written to after the leaf was used, and is no leaf any more; set requires_grad on a "
+            "clone()"
+        )
+    return leaf._tracked
+
+
+outside.refresh, outside.is_leaf, outside.note_view = refresh, is_leaf, note_view

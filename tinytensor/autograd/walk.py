@@ -81,7 +81,7 @@ class Gradients:
 
     def accumulate(self, leaf: Any, g: Any) -> None:
         """Add a complete gradient to the leaf's `.grad`."""
-        if is_still_leaf(leaf):
+        if outside.is_leaf(leaf):
             accumulate(leaf, g, leaf in self.ours)
 
 
@@ -192,22 +192,6 @@ def sum_to(value: Any, shape: tuple, node: Op | None = None) -> Any:
             f"{tuple(shape)}{outside.where(node)}"
         )
     return total.reshape(shape) if extra else total
-
-
-def is_still_leaf(leaf: Any) -> bool:
-    """Whether a gradient is wanted in a leaf's `.grad`: not if it was detached in the meantime.
-
-    Refuses a leaf that is a view and got a history, as another view of its memory was written to.
-    """
-    if leaf._view is not None:
-        outside.refresh(leaf)
-    if leaf._node is not None:
-        raise GradientError(
-            f"backward: a leaf of shape {tuple(leaf._shape)} is a view of a tensor that was "
-            "written to after the leaf was used, and is no leaf any more; set requires_grad on a "
-            "clone()"
-        )
-    return leaf._tracked
 
 
 def accumulate(leaf: Any, g: Any, ours: bool) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..autograd.op import Op
 from ..autograd.strided import AsStrided, offset_in, storage_of
-from ..autograd.variable import Variable, View, unwrap, writes_of
-from ..autograd.views import root_of, see_as_strided
+from ..autograd.variable import Variable, unwrap, writes_of
+from ..autograd.views import View, root_of, see_as_strided
 from ..backend import Array, xp
 from ..errors import ShapeError
 from .dims import Ints, accepts_axis, as_ints, existing_dim, normalize_dim

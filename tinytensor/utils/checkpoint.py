@@ -12,11 +12,12 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
+from ..autograd.anomaly import changed_value, freed_values
 from ..autograd.engine import run
 from ..autograd.mode import state
 from ..autograd.nesting import nested
-from ..autograd.op import Op, changed_value, freed_values, next_order
-from ..autograd.outputs import Output
+from ..autograd.op import Op, next_order
+from ..autograd.outputs import Output, enter_graph
 from ..autograd.variable import Variable, edge_of, writes_of
 from ..autograd.views import refresh
 from ..autograd.walk import collect
@@ -36,7 +37,7 @@ class Checkpoint(Op):
     def __init__(self, call: Call, start: int, made: dict[int, Variable]):
         arrays = [tensor.array for tensor in made.values()]
         outside = _ends(map(edge_of, made.values()), start)
-        self.enter_graph(outside, [a.shape for a in arrays], [a.dtype for a in arrays])
+        enter_graph(self, outside, [a.shape for a in arrays], [a.dtype for a in arrays])
         self.positions = tuple(made)  # of the outputs that the function made
         self._tracked = -1
         self._kept = call  # the walk frees it when the rule has run
