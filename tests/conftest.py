@@ -7,6 +7,7 @@ complained. Without Playwright or a Chromium the tests are skipped, and say so.
 from __future__ import annotations
 
 import shutil
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -59,3 +60,9 @@ def page(browser: Any) -> Iterator[Any]:
     outside = [url for url in requests if not url.startswith(("file:", "data:", "blob:", "about:"))]
     assert not outside, f"the page asked for {outside}"
     assert not complaints, complaints
+
+
+def pytest_configure() -> None:
+    """Tests press Ctrl-C, which a shell lets its background jobs ignore."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
