@@ -6,9 +6,8 @@ They are tinytensor's own ops; their code is in `tinytensor/ops/`.
 # fmt: off
 from tinytensor import (
     adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d, adaptive_max_pool1d,
-    adaptive_max_pool2d, adaptive_max_pool3d, add_layer_norm, add_rms_norm, alpha_dropout,
-    avg_pool1d, avg_pool2d, avg_pool3d,
-    batch_norm, bilinear, binary_cross_entropy, binary_cross_entropy_with_logits, celu,
+    adaptive_max_pool2d, adaptive_max_pool3d, alpha_dropout, avg_pool1d, avg_pool2d,
+    avg_pool3d, batch_norm, bilinear, binary_cross_entropy, binary_cross_entropy_with_logits, celu,
     channel_shuffle, conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d,
     cosine_embedding_loss, cosine_similarity, cross_entropy, dropout, dropout1d, dropout2d,
     dropout3d, elu, embedding, feature_alpha_dropout, fold, gaussian_nll_loss, gelu, glu,
@@ -24,8 +23,7 @@ from tinytensor import (
 
 __all__ = [
     "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
-    "adaptive_max_pool2d", "adaptive_max_pool3d", "add_layer_norm", "add_rms_norm", "alpha_dropout",
-    "avg_pool1d", "avg_pool2d",
+    "adaptive_max_pool2d", "adaptive_max_pool3d", "alpha_dropout", "avg_pool1d", "avg_pool2d",
     "avg_pool3d", "batch_norm", "bilinear", "binary_cross_entropy",
     "binary_cross_entropy_with_logits", "celu", "channel_shuffle", "conv1d", "conv2d", "conv3d",
     "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_embedding_loss",

@@ -210,22 +210,6 @@ def rms_norm(draw: Draw) -> Case:
 
 
 @case
-def add_layer_norm(draw: Draw) -> Case:
-    shape, last = _norm(draw)
-    x, residual = _normed(draw, *shape), _normed(draw, *shape)
-    args = x, residual, last, _scale(draw, *last), _scale(draw, *last), _eps(draw)
-    return Case("add_layer_norm", args, finite=True)
-
-
-@case
-def add_rms_norm(draw: Draw) -> Case:
-    shape, last = _norm(draw)
-    x, residual = _normed(draw, *shape), _normed(draw, *shape)
-    args = x, residual, last, _scale(draw, *last), _eps(draw)
-    return Case("add_rms_norm", args, finite=True)
-
-
-@case
 def batch_norm(draw: Draw) -> Case:
     channels = draw.size(65, empty=False)
     places = tuple(draw.size(129, empty=False) for _ in range(draw.integer(0, 2)))

@@ -89,7 +89,7 @@ def run_case(op: str, seed: int, number: int) -> None:
 
 def compare(case: Case, arrays: list, dtype: Any, draw: Draw) -> list[Difference]:
     wide = [with_dtype(a, np.float64) for a in arrays]
-    outputs, inputs = call_theirs(case, wide, exact(case.name, dtype))
+    outputs, inputs = call_theirs(case, wide, exact(case.name))
     # The gradient of a loss is an ordinary number.
     seeds = [draw.numbers(tuple(y.shape), None if y.ndim else "normal") for y in outputs]
     if case.finite:
@@ -126,7 +126,7 @@ class Probes:
         self.case, self.arrays, self.seeds, self.truth = case, arrays, seeds, truth
         self.unit = unit(np.dtype(dtype))
         self.inputs = Rounding(dtype, self.unit, 0.0, draw.rng)
-        self.function, stepwise = exact(case.name, dtype), by_steps(case.name)
+        self.function, stepwise = exact(case.name), by_steps(case.name)
         self.stepwise = stepwise is not None
         if stepwise is not None:
             self.steps = Rounding(dtype, self.unit, float(np.finfo(dtype).tiny), draw.rng)

@@ -14,8 +14,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from .theirs import rounded_sum
-
 
 class Rounding:
     """x ↦ x + unit·r·x + least·r, and its gradient likewise, with random r of standard deviation 1.
@@ -165,16 +163,6 @@ def layer_norm(r: Rounding, x: Any, shape: tuple, w: Any, b: Any, eps: float) ->
 
 def rms_norm(r: Rounding, x: Any, shape: tuple, w: Any, eps: float) -> Any:
     return _scaled(r, _normalized(r, x, tuple(range(-len(shape), 0)), eps), w, None)
-
-
-def add_layer_norm(r: Rounding, x: Any, residual: Any, *rest: Any) -> tuple:
-    total = rounded_sum(x, residual) if r.dtype is np.float32 else x + residual
-    return r(total), layer_norm(r, r(total), *rest)
-
-
-def add_rms_norm(r: Rounding, x: Any, residual: Any, *rest: Any) -> tuple:
-    total = rounded_sum(x, residual) if r.dtype is np.float32 else x + residual
-    return r(total), rms_norm(r, r(total), *rest)
 
 
 def batch_norm(r: Rounding, x: Any, mean: Any, variance: Any, w: Any, b: Any, training: bool,

@@ -6,19 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import torch
 import torch.nn.functional as F
-
-
-def add_layer_norm(x: Any, residual: Any, shape: Any, *rest: Any) -> tuple:
-    total = x + residual
-    return total, F.layer_norm(total, shape, *rest)
-
-
-def add_rms_norm(x: Any, residual: Any, shape: Any, *rest: Any) -> tuple:
-    total = x + residual
-    return total, F.rms_norm(total, shape, *rest)
 
 
 def masked_scale(x: Any, mask: Any, scale: float) -> Any:
@@ -111,15 +100,6 @@ def exact_scaled_dot_product_attention(*args: Any, **kwargs: Any) -> Any:
         return F.scaled_dot_product_attention(*args, **kwargs)
 
 
-def rounded_sum(x: Any, residual: Any) -> Any:
-    """x + residual, rounded to float32.
-
-    What the norm is taken of is an output, and rounded: numbers may have become equal by that.
-    """
-    total = x + residual
-    return total + (total.float().double() - total).detach()
-
-
 def exact_layer_norm(x: Any, shape: Any, weight: Any, bias: Any, eps: float) -> Any:
     """PyTorch's own takes a variance above 0 for equal numbers beyond 1e15, also in float64."""
     axes = tuple(range(-len(shape), 0))
@@ -129,18 +109,6 @@ def exact_layer_norm(x: Any, shape: Any, weight: Any, bias: Any, eps: float) -> 
     return y if bias is None else y + bias
 
 
-def exact_add_layer_norm(x: Any, residual: Any, shape: Any, *rest: Any) -> tuple:
-    total = rounded_sum(x, residual)
-    return total, exact_layer_norm(total, shape, *rest)
-
-
-def exact_add_rms_norm(x: Any, residual: Any, shape: Any, *rest: Any) -> tuple:
-    total = rounded_sum(x, residual)
-    return total, F.rms_norm(total, shape, *rest)
-
-
-def exact(name: str, dtype: Any) -> Callable:
-    """The version that is taken for the truth, in float64, of what is computed in `dtype`."""
-    if name in ("add_layer_norm", "add_rms_norm") and dtype is np.float64:
-        return theirs(name)
+def exact(name: str) -> Callable:
+    """The version taken for the truth, in float64."""
     return globals().get(f"exact_{name}") or theirs(name)

@@ -1,33 +1,10 @@
-import importlib
-from typing import Any
-
 from .functional import functional
 from .table import Row, T, V
 
 MEAN = V([0.5, -0.5, 0.1], grad=False)
 VARIANCE = V([0.7, 1.5, 2.0], grad=False)
 
-
-def add_norm(name: str, *args: Any, **options: Any) -> Row:
-    """A Row whose PyTorch counterpart is the sum, and the norm of it."""
-
-    def counterpart(x: Any, residual: Any, *rest: Any, **keywords: Any) -> Any:
-        module = importlib.import_module("torch.nn.functional")
-        total = x + residual
-        return total, getattr(module, name.removeprefix("add_"))(total, *rest, **keywords)
-
-    return Row(name, *args, torch=counterpart, **options)
-
-
 ROWS = [
-    add_norm("add_layer_norm", T(2, 8), T(2, 8), (8,)),
-    add_norm("add_layer_norm", T(2, 5), T(2, 5), (5,), T(5), T(5), empty=True),
-    add_norm("add_layer_norm", T(2, 3, 4), T(2, 3, 4), (3, 4), T(3, 4), T(3, 4), 0.1),
-    add_norm("add_layer_norm", T(2, 4, grad=False), T(2, 4), (4,), bias=T(4)),
-    add_norm("add_rms_norm", T(2, 5), T(2, 5), (5,)),
-    add_norm("add_rms_norm", T(2, 5), T(2, 5), (5,), T(5), 1e-3, empty=True),
-    add_norm("add_rms_norm", T(2, 3, 4), T(2, 3, 4, grad=False), (3, 4), weight=T(3, 4)),
-    add_norm("add_rms_norm", T(2, 4, grad=False), T(2, 4), (4,), T(4), 1e-3),
     functional("layer_norm", T(2, 8), (8,)),
     functional("layer_norm", T(2, 5), (5,), T(5), T(5), empty=True),
     functional("layer_norm", T(2, 3, 4), (3, 4), T(3, 4), T(3, 4)),

@@ -13,7 +13,7 @@ Shape
 Picked elements
     index (x[…]), gather, scatter, masked, embedding, count (one_hot)
 Layers
-    attention, layer_norm, residual_norm, batch_norm, dropout, recurrent, selective_scan (of Mamba);
+    attention, layer_norm, batch_norm, dropout, recurrent, selective_scan (of Mamba);
     convolution, pooling, adaptive_pooling, columns (unfold), resample
 Losses
     loss, cross_entropy, distribution_loss, margin_loss
@@ -66,7 +66,6 @@ from .recurrent import *
 from .recurrent_sequence import *
 from .reduce import *
 from .resample import *
-from .residual_norm import *
 from .rounding import *
 from .scan import *
 from .scatter import *
@@ -189,8 +188,6 @@ __all__ = [
     "gumbel_softmax", "log_softmax", "softmax", "softmin",
     # layer norm
     "group_norm", "layer_norm", "rms_norm",
-    # residual norm
-    "add_layer_norm", "add_rms_norm",
     # batch norm
     "batch_norm", "instance_norm",
     # distance
