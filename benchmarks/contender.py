@@ -101,9 +101,9 @@ def memory_of(step: Callable[[], Any]) -> dict[str, int] | None:
         return None
     whole = _status("VmHWM")
     gc.collect()
-    kept = sys.modules.get("tinytensor.kernels.memory")
-    if kept is not None:
-        kept.release_memory()
+    tinytensor = sys.modules.get("tinytensor")
+    if tinytensor is not None:
+        tinytensor.release_memory()
     ctypes.CDLL(None).malloc_trim(0)  # what was freed goes back, so that it is counted when used
     Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew at what is held now
     before = _status("VmRSS")

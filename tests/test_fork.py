@@ -23,8 +23,8 @@ import pytest
 import tinytensor as tt
 from tinytensor.create import generator
 from tinytensor.distributions.distribution import lazy_property
-from tinytensor.kernels import memory
-from tinytensor.kernels.route import kernels_for_all_sizes
+from tinytensor.kernels.machinery import memory
+from tinytensor.kernels.machinery.route import kernels_for_all_sizes
 from tinytensor.profile import times
 from tinytensor.utils.data import DataLoader, TensorDataset
 

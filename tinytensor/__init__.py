@@ -15,7 +15,6 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from . import autograd, cuda, func, optim, utils
-from .allocator import keep_memory
 from .autograd import (
     enable_grad,
     inference_mode,
@@ -56,6 +55,7 @@ from .errors import (
 from .kernels import (
     get_kernels,
     get_num_threads,
+    keep_memory,
     release_memory,
     set_kernels,
     set_num_threads,

@@ -170,7 +170,6 @@ PAGES = {
         "What decides how fast ops run.",
         {
             "tinytensor.kernels": [],
-            "tinytensor.allocator": ["tinytensor.allocator"],
             "tinytensor.profile": [],
         },
     ),

@@ -8,7 +8,7 @@ import numpy as np
 
 from tinytensor.autograd.mode import state
 from tinytensor.autograd.variable import wrap
-from tinytensor.kernels.route import load, worth_it
+from tinytensor.kernels.machinery.route import fast_version, fits_kernel
 from tinytensor.tensor import Tensor
 
 from ..attention_capture import capturing
@@ -33,7 +33,7 @@ def fast_decode(block: Any, x: Tensor, cache: LayerCache) -> Tensor | None:
     keys, values = cache.keys.array, cache.values.array
     if (
         tokens != 1
-        or rows > MOST_ROWS
+        or not 0 < rows <= MOST_ROWS
         or not cache.length < keys.shape[2]
         or rows != keys.shape[0]
         or attn.rotary is not None
@@ -43,17 +43,18 @@ def fast_decode(block: Any, x: Tensor, cache: LayerCache) -> Tensor | None:
         or block.training
         or any(type(m) not in (LayerNorm, Linear) or m._hooks is not None for m in layers)
         or any(m._hooks is not None for m in (attn, attn.drop, mlp, mlp.drop))
-        or any(not worth_it(a, 1) or not a.flags.c_contiguous for a in (x.array, keys, values))
     ):
         return None
     parameters = [_parameters(layer) for layer in layers]
-    if any(not worth_it(w, 1) or not w.flags.c_contiguous for w, _ in parameters):
+    weights = [weight for weight, _ in parameters]
+    if not fits_kernel(x.array, keys, values, *weights, written=False):
         return None
-    if not worth_it(parameters[1][0], 8192):
+    kernel = fast_version("decode_block", "decode_block", weights[1:2], written=False)
+    if kernel is None:
         return None
     y = x.array.reshape(rows, width).copy()  # (N, 1, C) → (N, C)
     eps = np.float32(block.norm1.eps), np.float32(block.norm2.eps)
-    load("decode", "decode_block")(y, *parameters, eps, keys, values, cache.length)
+    kernel(y, *parameters, eps, keys, values, cache.length)
     cache.length += 1
     return wrap(y.reshape(rows, 1, width))  # (N, C) → (N, 1, C)
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import tinytensor as tt
 from tinytensor.autograd.variable import writes_of
-from tinytensor.kernels.route import load
-from tinytensor.kernels.sweep import can_sweep, worth_sweeping
+from tinytensor.kernels.machinery.route import fast_version, fits_kernel
 from tinytensor.tensor import Tensor
 
 
@@ -36,8 +35,9 @@ def get_total_norm(
     if not tensors:
         return tt.tensor(0.0)
     arrays = [x.array for x in tensors]
-    if norm_type == 2 and can_sweep(*arrays) and worth_sweeping(arrays):
-        total = tt.tensor(load("clip_grad", "total_norm")(arrays))
+    kernel = fast_version("clip_grad", "total_norm", arrays) if norm_type == 2 else None
+    if kernel:
+        total = tt.tensor(kernel(arrays))
     else:
         device = tensors[0].device
         norms = [x.norm(norm_type).to(device) for x in tensors]
@@ -61,10 +61,11 @@ def clip_grads_with_norm_(
     gradients = _gradients(parameters)
     factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     arrays = [gradient.array for gradient in gradients]
-    if can_sweep(factor.array, *arrays) and worth_sweeping(arrays):
+    kernel = fast_version("clip_grad", "scale_all", arrays) if fits_kernel(factor.array) else None
+    if kernel:
         for gradient in gradients:
             writes_of(gradient)[0] += 1
-        load("clip_grad", "scale_all")(arrays, factor.item())
+        kernel(arrays, factor.item())
     else:
         for gradient in gradients:
             gradient.mul_(factor.to(gradient.device))

@@ -16,8 +16,8 @@ from tinytensor import optim
 from tinytensor.autograd.mode import state
 from tinytensor.autograd.variable import writes_of
 from tinytensor.create import generator
-from tinytensor.kernels import memory
-from tinytensor.kernels.route import kernels_on
+from tinytensor.kernels.machinery import memory
+from tinytensor.kernels.machinery.route import kernels_on
 from tinytensor.utils.checkpoint import checkpoint
 
 
@@ -119,8 +119,8 @@ def modes() -> dict[str, Any]:
         "shelf": memory._shelf.idle - sum(n * len(b) for n, b in memory._shelf.blocks.items()),
     }
     if kernels_on():
-        from tinytensor.kernels import pool
+        from tinytensor.kernels.machinery import thread_pool
 
-        found["BLAS"] = pool._pool.get()
-        found["pool"] = dict(pool._pool.inside), "unlocked" in repr(pool._pool.lock)
+        found["BLAS"] = thread_pool._pool.get()
+        found["pool"] = dict(thread_pool._pool.inside), "unlocked" in repr(thread_pool._pool.lock)
     return found

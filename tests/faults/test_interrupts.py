@@ -13,7 +13,12 @@ import pytest
 import tinytensor as tt
 from tests.faults.interrupt import Injector, Moment
 from tests.faults.step import Training, modes
-from tinytensor.kernels.route import get_kernels, kernels_for_all_sizes, kernels_on, set_kernels
+from tinytensor.kernels.machinery.route import (
+    get_kernels,
+    kernels_for_all_sizes,
+    kernels_on,
+    set_kernels,
+)
 
 pytestmark = pytest.mark.skipif(
     sys.version_info < (3, 11) or sys.gettrace() is not None, reason="traces instructions itself"

@@ -12,7 +12,7 @@ import pytest
 import nn.functional as F
 import tinytensor as tt
 from tests.faults.test_interrupts import check_step, kernels
-from tinytensor.kernels import memory
+from tinytensor.kernels.machinery import memory
 
 HUGE = 10**13
 FACTORIES: dict[str, Callable[[], Any]] = {
@@ -101,7 +101,7 @@ import numpy as np
 import nn, nn.functional as F
 import tinytensor as tt
 from tinytensor import optim
-from tinytensor.kernels.route import kernels_for_all_sizes
+from tinytensor.kernels.machinery.route import kernels_for_all_sizes
 
 tt.set_kernels(sys.argv[1])
 tt.set_num_threads(1)

@@ -79,7 +79,7 @@ import os, signal, sys
 import numpy as np
 import nn.functional as F
 import tinytensor as tt
-from tinytensor.kernels.find_blas import find_blas
+from tinytensor.kernels.machinery.find_blas import find_blas
 
 tt.set_kernels("numba")
 blas = find_blas()

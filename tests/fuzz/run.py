@@ -20,7 +20,7 @@ import torch
 
 import tinytensor as tt
 from tinytensor.autograd.variable import wrap
-from tinytensor.kernels.route import kernels_for_all_sizes
+from tinytensor.kernels.machinery.route import kernels_for_all_sizes
 
 from . import cases_layers  # noqa: F401 - fills CASES
 from .cases import CASES, Case

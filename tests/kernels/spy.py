@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tinytensor.autograd.op import Op
-from tinytensor.kernels.route import load
+from tinytensor.kernels.machinery.route import load
 
 
 def routed_methods() -> dict[str, Any]:

@@ -14,7 +14,7 @@ import pytest
 import nn
 import tinytensor as tt
 from tinytensor.autograd.variable import wrap
-from tinytensor.kernels.route import kernels_for_all_sizes
+from tinytensor.kernels.machinery.route import kernels_for_all_sizes
 
 ROUTES = ["numpy", "numba"]
 

@@ -15,7 +15,7 @@ import pytest
 
 import tinytensor as tt
 from tinytensor.autograd.variable import wrap
-from tinytensor.kernels.route import kernels_for_all_sizes
+from tinytensor.kernels.machinery.route import kernels_for_all_sizes
 
 from ..ops.table import Row
 from ..ops.test_table import (

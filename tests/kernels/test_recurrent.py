@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("numba")
 
 import tinytensor as tt
-from tinytensor.kernels.route import kernels_for_all_sizes
+from tinytensor.kernels.machinery.route import kernels_for_all_sizes
 
 
 def state_and_gradients(arrays: list[np.ndarray], dtype: type, kernels: str) -> np.ndarray:

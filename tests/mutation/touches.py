@@ -111,8 +111,8 @@ class Index:
 
     def _callers_of_compiled(self, mutation: Mutation) -> set[str]:
         """The tests that call a function that uses the mutated one, by its name in the source."""
-        folder = (self.root / mutation.path).parent
-        files = [file.relative_to(self.root).as_posix() for file in folder.glob("*.py")]
+        folder = self.root / PACKAGES[mutation.package]
+        files = [file.relative_to(self.root).as_posix() for file in folder.rglob("*.py")]
         users = users_by_name(folder)
         stack, seen, found = [mutation.function.split(".")[0]], set(), set()
         while stack:
@@ -174,9 +174,9 @@ def own_tests(package: str, path: str) -> str:
 
 
 def users_by_name(folder: Path) -> dict[str, set[str]]:
-    """{name: what is defined by it}, at the top of the files in a folder: functions, and others."""
+    """{name: what is defined by it} at the top of all files below a folder."""
     users: dict[str, set[str]] = defaultdict(set)
-    for file in folder.glob("*.py"):
+    for file in folder.rglob("*.py"):
         for line in ast.parse(file.read_text()).body:
             names = [n for n in ast.walk(line) if isinstance(n, ast.Name)]
             made = {n.id for n in names if isinstance(n.ctx, ast.Store)}

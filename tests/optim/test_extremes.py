@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import tinytensor as tt
-from tinytensor.kernels.route import get_kernels, kernels_for_all_sizes
+from tinytensor.kernels.machinery.route import get_kernels, kernels_for_all_sizes
 
 STEPS = 6
 

@@ -54,7 +54,9 @@ def explain_backward(node: Any, error: Exception) -> None:
 
 def out_of_memory(what: str, error: MemoryError) -> MemoryError:
     """The error for an array that found no room. What kernels keep for later is freed."""
-    from ..kernels.memory import release_memory  # here: the engine does not depend on kernels
+    from ..kernels.machinery.memory import (
+        release_memory,  # here: the engine does not depend on kernels
+    )
 
     release_memory()
     reason = str(error) or "a small one"

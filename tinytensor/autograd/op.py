@@ -105,7 +105,7 @@ class Op(Node):
     differentiable = True  # False: backward is never asked for (comparisons and the like)
     fresh = False  # whether backward gives new arrays (or g), which the walk may add into
     one_of_several = False  # whether it stands for one output of another op (outputs.py)
-    in_kernel = False  # whether forward ran as a kernel (kernels/route.py)
+    in_kernel = False  # whether forward ran as a kernel (kernels/machinery/route.py)
     name_ = "op"  # the name in error messages: snake_case of the class name
     _plan: tuple = ()  # `saves`, worked out once for the class; see _save_plan
 

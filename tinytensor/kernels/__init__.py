@@ -1,38 +1,51 @@
-"""Faster versions of ops, for large float32 arrays on a CPU, compiled by Numba.
+"""Compiled versions of ops, for large float32 arrays on a CPU, and of a few other loops.
 
-The ops in `tinytensor/ops` explain themselves, run anywhere, and are what runs below a size at
-which a kernel pays. Those marked `@accelerated("linear")` have a second version in
-`kernels/linear.py`: functions named after the op, `linear_forward(op, …)` and `linear_backward(op,
-g)`, which take and return what the op's own methods do. Nothing else knows about kernels.
+An op in `tinytensor/ops` explains itself and runs anywhere. One marked `@accelerated("linear")` has
+a second version in `kernels/linear.py`: functions named after the op, `linear_forward(op, …)` and
+`linear_backward(op, g)`, with the arguments and results of the op's own methods. They are compiled
+by Numba and run above a size at which they pay. Adam, gradient clipping and decoding ask for their
+kernel with `fast_version`.
 
-    route.py        the mark, and which version runs
-    compile.py      Numba's settings, and the line that tells of a compilation
-    cache.py        compiled kernels on disk; fingerprint.py: what they depend on
-    hold_signals.py Ctrl-C waits for Numba
-    share_out.py    a kernel's work, in parts, for the threads of the pool
-    numba_pool.py   these threads: Numba's, and those of a forked child
-    pool.py         one thread pool: BLAS held to one thread inside of kernels; forks wait for them
-    loading.py      the lock around loading kernels
-    find_blas.py    the BLAS that NumPy has loaded; blas_at_fork.py: in a forked child
-    blas.py         matrix products inside a kernel, by that BLAS
-    product.py      and our own, for matrices that take part in many; tile.py: its inner loop
-    memory.py       memory of results, used again
-    vector_math.py  exp and its kin, in a form that vectorises
-    gpu/            the same for arrays on a GPU, compiled by CuPy
+    activation.py      gelu, silu, relu
+    arithmetic.py      sums of two arrays
+    attention.py       scaled_dot_product_attention, tile by tile
+    batch_norm.py      batch_norm in training
+    convolution.py     convolutions of one or two dimensions, and their transposes
+    cross_entropy.py   cross_entropy with class numbers
+    dropout.py         x·mask·scale
+    embedding.py       the gradient of embedding
+    layer_norm.py      layer_norm and rms_norm over the last dimensions
+    linear.py          x·Wᵀ + b
+    pooling.py         max_pool
+    recurrent.py       LSTM, GRU and RNN over a whole sequence
+    selective_scan.py  the scan of Mamba
+    softmax.py         softmax and log_softmax along the last dimension
 
-    TINYTENSOR_KERNELS=numpy, or tinytensor.set_kernels("numpy")    turns them off
+    adam.py            a step of Adam, for optim/adam.py
+    clip_grad.py       the norm of all gradients, for nn/utils/clip_grad.py
+    decode_block.py    one token through a GPT block, for nn/generation/fast_decode.py
+
+    gpu/               kernels for arrays on a GPU, compiled by CuPy
+    machinery/         how kernels are chosen, compiled, cached, threaded and given memory
+
+The NumPy version of an op is the truth: tests compare each kernel with it.
+`TINYTENSOR_KERNELS=numpy` or `tinytensor.set_kernels("numpy")` turns kernels off.
+
+Imports go one way: `machinery` ← `ops` ← the files here, which `machinery/route.py` loads by name.
 """
 
-from . import blas_at_fork
-from .memory import release_memory
-from .route import accelerated, get_kernels, set_kernels
-from .threads import get_num_threads, set_num_threads
+from .machinery import blas_at_fork
+from .machinery.allocator import keep_memory
+from .machinery.memory import release_memory
+from .machinery.route import accelerated, get_kernels, set_kernels
+from .machinery.threads import get_num_threads, set_num_threads
 
 __all__ = [
     "accelerated",
     "blas_at_fork",
     "get_kernels",
     "get_num_threads",
+    "keep_memory",
     "release_memory",
     "set_kernels",
     "set_num_threads",

@@ -5,14 +5,29 @@ from __future__ import annotations
 from typing import Any
 
 from ..ops.activation import ONE_OVER_SQRT_2_PI, SQRT_HALF, TANH_CUBIC, TANH_SCALE
-from .compile import parallel
-from .layout import flat
-from .memory import empty_like
-from .vector_math import erf, exp, f32, sigmoid
+from ..ops.erf import E, F
+from .machinery.compile import parallel, part
+from .machinery.contiguous import flat
+from .machinery.memory import empty_like
+from .machinery.vector_math import exp, f32, sigmoid
 
 HALF_ROOT, DENSITY = f32(SQRT_HALF), f32(ONE_OVER_SQRT_2_PI)
 # ½·(1 + tanh u) = σ(2u), which keeps its digits where tanh nears −1
 LINEAR, CUBIC = f32(2 * TANH_SCALE), f32(2 * TANH_CUBIC)
+
+ERF_E0, ERF_E1, ERF_E2, ERF_E3, ERF_E4, ERF_E5 = map(f32, E)
+ERF_F0, ERF_F1, ERF_F2, ERF_F3, ERF_F4, ERF_F5 = map(f32, F)
+
+
+@part
+def erf(x):
+    """The error function: x·E(x²) / F(x²) on |x| ≤ 3.93, ±1 beyond; see ops/erf.py."""
+    s = x * x
+    top = ((((ERF_E0 * s + ERF_E1) * s + ERF_E2) * s + ERF_E3) * s + ERF_E4) * s + ERF_E5
+    bottom = ((((ERF_F0 * s + ERF_F1) * s + ERF_F2) * s + ERF_F3) * s + ERF_F4) * s + ERF_F5
+    y = x * top / bottom
+    y = f32(1.0) if x > f32(3.93) else y
+    return f32(-1.0) if x < f32(-3.93) else y
 
 
 @parallel

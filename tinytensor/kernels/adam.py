@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .compile import ordered_part, parallel
-from .many import addresses, lasting_addresses, overlap, piece, sizes
-from .vector_math import f32
+from .machinery.compile import ordered_part, parallel
+from .machinery.many_arrays import addresses, lasting_addresses, overlap, piece, sizes
+from .machinery.vector_math import f32
 
 HALF = f32(0.5)
 

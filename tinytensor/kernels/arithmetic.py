@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .compile import parallel
-from .layout import flat
-from .memory import empty_like
+from .machinery.compile import parallel
+from .machinery.contiguous import flat
+from .machinery.memory import empty_like
 
 
 @parallel

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from .compile import parallel_for, part
-from .layout import line
-from .memory import empty
-from .product import COLUMNS, empty_panels, multiply, pack
-from .vector_math import LOG2_E, exp2_up_to_0, f32, largest
+from .machinery.compile import parallel_for, part
+from .machinery.contiguous import line
+from .machinery.memory import empty
+from .machinery.packed_product import COLUMNS, empty_panels, multiply, pack
+from .machinery.vector_math import LOG2_E, exp2_up_to_0, f32, largest
 
 # The size of a tile of scores, in whole panels: near enough to stay in the cache, and from row to
 # row no power of 2, as numbers at such distances push each other out of it.

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..ops.layer_norm import center_of, mean_square
-from .compile import parallel, part
-from .layout import contiguous, flat
-from .memory import empty
-from .norm import NEAR, gradient
-from .vector_math import f32, minus, plus, times
+from .layer_norm import NEAR, gradient
+from .machinery.compile import parallel, part
+from .machinery.contiguous import contiguous, flat
+from .machinery.memory import empty
+from .machinery.vector_math import f32, minus, plus, times
 
 # What a mean is made of is summed in float64: each addition of equal numbers rounds in the same
 # direction, and the mean may be small beside them. The other sums are float32 over this many

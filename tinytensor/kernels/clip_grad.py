@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .blas import share
-from .compile import parallel, part
-from .many import addresses, overlap, piece, sizes
-from .threads import get_num_threads
-from .vector_math import f32
+from .machinery.blas import share
+from .machinery.compile import parallel, part
+from .machinery.many_arrays import addresses, overlap, piece, sizes
+from .machinery.threads import get_num_threads
+from .machinery.vector_math import f32
 
 BLOCK = 1024  # numbers that are summed as float32; the sums of blocks are added as float64
 

@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from .blas import gemm, share
-from .compile import parallel, part
-from .layout import contiguous, flat
-from .memory import empty
-from .small_product import add_product
-from .threads import get_num_threads
-from .vector_math import f32
+from .machinery.blas import gemm, share
+from .machinery.compile import parallel, part
+from .machinery.contiguous import contiguous, flat
+from .machinery.few_rows_product import add_product
+from .machinery.memory import empty
+from .machinery.threads import get_num_threads
+from .machinery.vector_math import f32
 
 FEW = 16  # channels of a group up to which BLAS does not pay
 NO_NUMBERS = np.empty(0, dtype=np.float32)

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..ops.cross_entropy import divisor_of
-from .compile import parallel
-from .layout import as_rows, flat
-from .memory import empty_like
-from .vector_math import exp, f32, minus
+from .machinery.compile import parallel
+from .machinery.contiguous import as_rows, flat
+from .machinery.memory import empty_like
+from .machinery.vector_math import exp, f32, minus
 
 
 @parallel

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .compile import parallel
-from .layout import flat
-from .memory import empty
-from .vector_math import f32
+from .machinery.compile import parallel
+from .machinery.contiguous import flat
+from .machinery.memory import empty
+from .machinery.vector_math import f32
 
 
 @parallel

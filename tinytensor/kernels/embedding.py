@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .compile import parallel
-from .layout import as_rows, flat
-from .memory import empty
+from .machinery.compile import parallel
+from .machinery.contiguous import as_rows, flat
+from .machinery.memory import empty
 
 
 @parallel

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .blas import gemm, share
-from .compile import parallel, part
-from .layout import as_rows
-from .memory import empty
-from .threads import get_num_threads
+from .machinery.blas import gemm, share
+from .machinery.compile import parallel, part
+from .machinery.contiguous import as_rows
+from .machinery.memory import empty
+from .machinery.threads import get_num_threads
 
 BLOCK = 64  # rows that are summed one after the other
 

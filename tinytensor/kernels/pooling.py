@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .compile import parallel, part
 from .convolution import span
-from .layout import contiguous
-from .memory import empty
+from .machinery.compile import parallel, part
+from .machinery.contiguous import contiguous
+from .machinery.memory import empty
 
 NONE = 255  # the number of no tap
 

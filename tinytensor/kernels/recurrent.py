@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from .compile import parallel, part
-from .layout import as_rows, contiguous, flat
 from .linear import linear, linear_gradient
-from .memory import copy, empty
-from .product import empty_panels, multiply, pack
-from .threads import get_num_threads
-from .vector_math import f32, sigmoid, tanh, times
+from .machinery.compile import parallel, part
+from .machinery.contiguous import as_rows, contiguous, flat
+from .machinery.memory import copy, empty
+from .machinery.packed_product import empty_panels, multiply, pack
+from .machinery.threads import get_num_threads
+from .machinery.vector_math import f32, sigmoid, tanh, times
 
 ZERO, ONE = f32(0.0), f32(1.0)
 NO_MATRIX = np.empty((0, 0), dtype=np.float32)  # stands for what is not asked for

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numba import types
 
-from .blas import share
-from .compile import parallel_for
-from .memory import empty
-from .threads import get_num_threads
-from .vector_math import exp, f32
+from .machinery.blas import share
+from .machinery.compile import parallel_for
+from .machinery.memory import empty
+from .machinery.threads import get_num_threads
+from .machinery.vector_math import exp, f32
 
 _series = types.Array(types.float32, 3, "A", readonly=True)  # (N, E, L), however it lies in memory
 _result = types.Array(types.float32, 3, "C")

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .compile import parallel
-from .layout import as_rows
-from .memory import empty
-from .vector_math import exp, f32, minus
+from .machinery.compile import parallel
+from .machinery.contiguous import as_rows
+from .machinery.memory import empty
+from .machinery.vector_math import exp, f32, minus
 
 
 @parallel

@@ -14,7 +14,7 @@ from ..autograd.inplace import write
 from ..autograd.op import Op
 from ..backend import Array, xp
 from ..errors import ShapeError
-from ..kernels.route import accelerated
+from ..kernels.machinery.route import accelerated
 from .blockwise import blockwise
 from .clamp import clamp, where
 from .dims import existing_dim

@@ -13,7 +13,7 @@ import numpy as np
 from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap
 from ..backend import Array, xp
-from ..kernels.route import accelerated
+from ..kernels.machinery.route import accelerated
 from .promote import (
     cast,
     common_dtype,

@@ -11,7 +11,7 @@ from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..errors import ShapeError
-from ..kernels.route import accelerated
+from ..kernels.machinery.route import accelerated
 from .broadcast import expands_to
 from .dropout import check_probability, random_mask, scale_of_kept
 

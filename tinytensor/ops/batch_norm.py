@@ -9,7 +9,7 @@ from ..autograd.inplace import assign
 from ..autograd.variable import unwrap
 from ..backend import Array
 from ..errors import ShapeError
-from ..kernels.route import accelerated
+from ..kernels.machinery.route import accelerated
 from .layer_norm import LayerNorm, check_parameter
 from .power import rsqrt
 from .promote import require_float

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..kernels.memory import empty
-from ..kernels.route import FLOAT32, ndarray
+from ..kernels.machinery.memory import empty
+from ..kernels.machinery.route import FLOAT32, ndarray
 
 BLOCK = 1 << 14  # numbers: a few arrays of this size fit into the cache of a core
 

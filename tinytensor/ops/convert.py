@@ -30,8 +30,8 @@ from ..dtype import (
     to_numpy_dtype,
     uint8,
 )
-from ..kernels.memory import copy
-from ..kernels.route import ndarray
+from ..kernels.machinery.memory import copy
+from ..kernels.machinery.route import ndarray
 from .dims import Ints
 from .promote import cast
 

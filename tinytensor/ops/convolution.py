@@ -22,7 +22,7 @@ from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, sum_over, xp
 from ..errors import ShapeError
-from ..kernels.route import accelerated
+from ..kernels.machinery.route import accelerated
 from .linalg import check_operands
 from .windows import ALL, Sizes, Windows, sizes, sliding
 

@@ -17,7 +17,7 @@ from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..create.generator import generator_for
 from ..errors import ShapeError
-from ..kernels.route import accelerated
+from ..kernels.machinery.route import accelerated
 from .activation import SELU_ALPHA, SELU_SCALE
 from .promote import require_float
 

@@ -12,7 +12,7 @@ from ..autograd.settings import no_grad
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..errors import ShapeError
-from ..kernels.route import accelerated
+from ..kernels.machinery.route import accelerated
 from .accumulate import add_rows
 from .parse_index import outside
 

@@ -15,7 +15,7 @@ from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap
 from ..backend import Array
 from ..errors import ShapeError
-from ..kernels.route import accelerated
+from ..kernels.machinery.route import accelerated
 from .power import rsqrt
 from .promote import cast, require_float, require_same_dtype
 from .reduce import mean
@@ -41,7 +41,7 @@ def mean_square(x: Any, axes: tuple) -> Any:
     return mean(x * x, axes, keepdim=True)
 
 
-@accelerated("norm")
+@accelerated("layer_norm")
 class LayerNorm(Op):
     """y = w·n + b, n = (x − mean x)·s, s = 1 / √(var x + eps);
     dn = g·w,  dx = s·(dn − mean dn − n·mean(dn·n)),  dw = g·n,  db = g
@@ -89,7 +89,7 @@ class GroupNorm(LayerNorm):
     """
 
 
-@accelerated("norm")
+@accelerated("layer_norm")
 class RmsNorm(Op):
     """y = w·n, n = x·s, s = 1 / √(mean x² + eps);
     dn = g·w,  dx = s·(dn − n·mean(dn·n)),  dw = g·n

@@ -8,7 +8,7 @@ from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, sum_over
 from ..errors import ShapeError
-from ..kernels.route import accelerated
+from ..kernels.machinery.route import accelerated
 from .arithmetic import add
 from .broadcast import expands_to
 from .einsum import einsum

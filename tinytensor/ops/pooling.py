@@ -15,7 +15,7 @@ from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..errors import ShapeError
-from ..kernels.route import accelerated
+from ..kernels.machinery.route import accelerated
 from .promote import require_numbers
 from .windows import Sizes, Windows, sizes, sliding
 

@@ -14,7 +14,7 @@ from ..autograd.inplace import write
 from ..autograd.op import Op
 from ..backend import Array, xp
 from ..errors import ShapeError
-from ..kernels.route import accelerated
+from ..kernels.machinery.route import accelerated
 from .clamp import where
 from .promote import as_float, require_numbers, require_same_dtype, zeros_for
 

@@ -16,7 +16,7 @@ from ..autograd.mode import state
 from ..autograd.op import Op
 from ..backend import Array, sum_over, xp
 from ..errors import ShapeError
-from ..kernels.route import accelerated
+from ..kernels.machinery.route import accelerated
 from .join import stack
 from .linear import linear
 from .promote import require_float, require_same_dtype

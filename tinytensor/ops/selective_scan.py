@@ -27,7 +27,7 @@ from ..autograd.mode import state
 from ..autograd.op import Op
 from ..backend import Array, xp
 from ..errors import ShapeError
-from ..kernels.route import accelerated
+from ..kernels.machinery.route import accelerated
 from .activation import silu, softplus
 from .dims import existing_dim
 from .join import stack, unbind

@@ -13,7 +13,7 @@ from ..autograd.variable import unwrap
 from ..backend import Array, sum_over, xp
 from ..create.generator import generator_for
 from ..dtype import to_numpy_dtype
-from ..kernels.route import accelerated
+from ..kernels.machinery.route import accelerated
 from .broadcast import atleast_1d
 from .dims import accepts_axis, normalize_dim
 from .pointwise import exp

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..backend import xp
-from ..kernels.route import load, load_for_gpu, on_gpu
-from ..kernels.sweep import can_sweep, worth_sweeping
+from ..kernels.machinery.route import fast_version, fast_version_on_gpu, fits_kernel
 from .checks import require_betas, require_non_negative
 from .optimizer import Optimizer
 from .steps import add_product_, add_ratio_, lerp_
@@ -61,13 +60,14 @@ class Adam(Optimizer):
         """As of any optimiser; by a kernel in one sweep where that pays."""
         swept = [] if group["amsgrad"] else [p for p in parameters if self._can_sweep(p)]
         arrays = [p.array for p in swept]
-        if worth_sweeping(arrays):
+        kernel = fast_version("adam", "adam_update", arrays)
+        if kernel:
             gradients = [p._grad.array for p in swept]
             states = [self.state[p] for p in swept]
             corrections = [self.advance(*pair, group) for pair in zip(arrays, states)]
             rates = [float(group["lr"]) / correction1 for correction1, _ in corrections]
             roots = [correction2 for _, correction2 in corrections]
-            load("adam", "adam_update")(arrays, gradients, states, group, rates, roots)
+            kernel(arrays, gradients, states, group, rates, roots)
             done = set(swept)
             parameters = [p for p in parameters if p not in done]
         super().update_all(parameters, group)
@@ -75,7 +75,7 @@ class Adam(Optimizer):
     def _can_sweep(self, p: Any) -> bool:
         state = self.state[p]
         kept = (state["exp_avg"], state["exp_avg_sq"]) if state else ()
-        return can_sweep(p.array, p._grad.array, *kept)
+        return fits_kernel(p.array, p._grad.array, *kept)
 
     def advance(self, parameter: Any, state: dict, group: dict) -> tuple[float, float]:
         """Count a step in the parameter's state, which is made if there is none.
@@ -99,9 +99,9 @@ class Adam(Optimizer):
         if group["maximize"]:
             gradient = -gradient
         mean, square = state["exp_avg"], state["exp_avg_sq"]
-        if on_gpu(parameter) and not group["amsgrad"]:
-            step = load_for_gpu("adam", "adam_update")
-            step(parameter, gradient, mean, square, group, lr / correction1, correction2)
+        kernel = fast_version_on_gpu("adam", "adam_update", parameter)
+        if kernel and not group["amsgrad"]:
+            kernel(parameter, gradient, mean, square, group, lr / correction1, correction2)
             return
         if decay:
             if group["decoupled_weight_decay"]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..ops.erf import E, F
 from .compile import ordered_part, part
 
 f32 = np.float32
@@ -20,9 +19,6 @@ LN_2_LOW = f32(-2.12194440e-4)
 LOWEST = f32(-88.0)  # e to this is below the least normal number
 HIGHEST = f32(88.72283)  # e to this is the largest
 LEAST_POWER = f32(-126.0)  # 2 to this is the least normal number
-
-ERF_E0, ERF_E1, ERF_E2, ERF_E3, ERF_E4, ERF_E5 = map(f32, E)
-ERF_F0, ERF_F1, ERF_F2, ERF_F3, ERF_F4, ERF_F5 = map(f32, F)
 
 
 @part
@@ -129,14 +125,3 @@ def tanh(x):
     series = x + x * square * (series * square - f32(1 / 3))
     far = f32(1.0) - f32(2.0) / (exp(x + x) + f32(1.0))
     return series if square < f32(0.04) else far
-
-
-@part
-def erf(x):
-    """The error function: x·E(x²) / F(x²) on |x| ≤ 3.93, ±1 beyond; see ops/erf.py."""
-    s = x * x
-    top = ((((ERF_E0 * s + ERF_E1) * s + ERF_E2) * s + ERF_E3) * s + ERF_E4) * s + ERF_E5
-    bottom = ((((ERF_F0 * s + ERF_F1) * s + ERF_F2) * s + ERF_F3) * s + ERF_F4) * s + ERF_F5
-    y = x * top / bottom
-    y = f32(1.0) if x > f32(3.93) else y
-    return f32(-1.0) if x < f32(-3.93) else y

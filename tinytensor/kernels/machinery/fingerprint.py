@@ -57,13 +57,15 @@ def types_of(signature: Any) -> str:
 
 
 def sources(file: str) -> bytes:
-    """Digest of the contents of a kernel's file and of all files in this folder."""
+    """Digest of the contents of a kernel's file, of all kernels and of their machinery."""
     return digest(_contents_of(Path(file)), _all_kernels())
 
 
 @functools.cache
 def _all_kernels() -> bytes:
-    return digest(*map(_contents_of, sorted(Path(__file__).parent.glob("*.py"))))
+    machinery = Path(__file__).parent
+    files = [*machinery.parent.glob("*.py"), *machinery.glob("*.py")]
+    return digest(*map(_contents_of, sorted(files)))
 
 
 @functools.cache

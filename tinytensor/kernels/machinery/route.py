@@ -1,4 +1,4 @@
-"""Which version of an op runs: its own, which explains it, or the faster one of a kernel."""
+"""Decides which version of an op runs: its own, which explains it, or a faster kernel."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..backend import libraries
+from ...backend import Array, libraries
 from .hold_signals import free, hold
 from .loading import hold_before_logging, loading
 
 ndarray = np.ndarray
 FLOAT32 = np.dtype(np.float32)
 CHOICES = ("auto", "numba", "numpy")
+ENOUGH = 8192  # elements from which a kernel usually pays
 
 OpClass = TypeVar("OpClass", bound=type)
 
@@ -27,15 +28,15 @@ class Choice:
     """The setting, for the whole process."""
 
     name = "auto"  # numba if it is installed
-    on: bool | None = None  # whether kernels run; None: find out at the first chance
-    smallest: int | None = None  # in place of every op's own threshold, in tests
+    on: bool | None = None  # True if kernels run; None until it is first needed
+    smallest: int | None = None  # replaces the threshold of every op, in tests
 
 
 choice = Choice()
 
 
 def set_kernels(name: str) -> None:
-    """Choose the versions that large ops run in.
+    """Choose the version in which large ops run.
 
     "numpy": the ops' own. "numba": compiled kernels. "auto", the default: numba if it is installed.
     """
@@ -50,12 +51,12 @@ def set_kernels(name: str) -> None:
 
 
 def get_kernels() -> str:
-    """What runs: "numba" or "numpy"."""
+    """Return the version that runs: "numba" or "numpy"."""
     return "numba" if kernels_on() else "numpy"
 
 
 def kernels_on() -> bool:
-    """Whether kernels run."""
+    """True if kernels run."""
     if choice.on is None:
         choice.on = choice.name != "numpy" and _installed()
     return choice.on
@@ -65,7 +66,7 @@ def _installed() -> bool:
     packages = "numba", "threadpoolctl"
     if any(importlib.util.find_spec(name) is None for name in packages):
         return False
-    return importlib.import_module("tinytensor.kernels.find_blas").find_blas() is not None
+    return importlib.import_module("tinytensor.kernels.machinery.find_blas").find_blas() is not None
 
 
 def _from_environment() -> None:
@@ -84,7 +85,7 @@ _from_environment()
 
 @contextmanager
 def kernels_for_all_sizes(smallest: int = 1) -> Iterator[None]:
-    """Let kernels run from this number of elements on, however little they gain: for tests."""
+    """Run kernels from this number of elements on, for tests."""
     before = choice.smallest
     choice.smallest = smallest
     try:
@@ -94,7 +95,7 @@ def kernels_for_all_sizes(smallest: int = 1) -> Iterator[None]:
 
 
 def worth_it(array: Any, threshold: int) -> bool:
-    """Whether a kernel is there for this array: float32, on a CPU, and large enough to gain."""
+    """True if a kernel pays for this array: float32, on a CPU, of at least `threshold` elements."""
     if type(array) is not ndarray:
         return False
     smallest = threshold if choice.smallest is None else choice.smallest
@@ -102,19 +103,24 @@ def worth_it(array: Any, threshold: int) -> bool:
 
 
 def on_gpu(array: Any) -> bool:
-    """Whether kernels/gpu may have a kernel for this array; "numpy" turns these off too."""
+    """True if kernels/gpu may have a kernel for this array; "numpy" turns these off too."""
     there = type(array) in libraries and type(array) is not ndarray
     return there and array.dtype.kind == "f" and array.itemsize >= 4 and choice.name != "numpy"
 
 
+# ------------------------------------------------------------------------------------------
+# Kernels of ops
+# ------------------------------------------------------------------------------------------
+
+
 def accelerated(
-    module: str, threshold: int = 8192, directions: Sequence[str] = ("forward", "backward")
+    module: str, threshold: int = ENOUGH, directions: Sequence[str] = ("forward", "backward")
 ) -> Callable[[OpClass], OpClass]:
     """Mark an op that has a faster version in `tinytensor/kernels/<module>.py`.
 
-    threshold: how many elements the first argument, or g, must have for it to pay; backward runs as
-    a kernel also if forward did. A kernel that cannot take the arguments at hand returns
-    NotImplemented, and the op's own version runs.
+    threshold: the number of elements of the first argument, or of g, from which it pays. If forward
+    ran as a kernel, so does backward. A kernel that does not support its arguments returns
+    NotImplemented; then the op's own version runs.
     """
 
     def mark(op: Any) -> Any:
@@ -128,8 +134,8 @@ def accelerated(
 
 
 def _routed(own: Callable, module: str, name: str, threshold: int) -> Callable:
-    """The method that runs the kernel where it pays, and `own` elsewhere."""
-    fast: Any = None  # found at the first use, as importing Numba takes a while
+    """Return a method that runs the kernel where it pays, and `own` elsewhere."""
+    fast: Any = None  # loaded at the first use, as importing Numba takes a while
 
     def method(self: Any, x: Any, *args: Any) -> Any:
         nonlocal fast
@@ -154,14 +160,59 @@ def _routed(own: Callable, module: str, name: str, threshold: int) -> Callable:
     return method
 
 
+# ------------------------------------------------------------------------------------------
+# Kernels outside of ops: Adam, gradient clipping, decoding
+# ------------------------------------------------------------------------------------------
+
+
+def fast_version(
+    module: str, name: str, arrays: Sequence[Array], written: bool = True
+) -> Callable | None:
+    """Return the function `name` of `tinytensor/kernels/<module>.py`, or None if it would not pay.
+
+    It pays if all arrays fit (see `fits_kernel`) and have, together, enough elements:
+
+        kernel = fast_version("clip_grad", "total_norm", arrays)
+        total = kernel(arrays) if kernel else …
+    """
+    smallest = ENOUGH if choice.smallest is None else choice.smallest
+    if sum(x.size for x in arrays) < smallest or not kernels_on():
+        return None
+    return load(module, name) if fits_kernel(*arrays, written=written) else None
+
+
+def fast_version_on_gpu(module: str, name: str, array: Array) -> Callable | None:
+    """Return the function `name` of `tinytensor/kernels/gpu/<module>.py`; None for other arrays."""
+    return load_for_gpu(module, name) if on_gpu(array) else None
+
+
+def fits_kernel(*arrays: Any, written: bool = True) -> bool:
+    """True if all are contiguous float32 NumPy arrays, and writable if a kernel writes to them."""
+    return all(
+        type(x) is ndarray
+        and x.dtype is FLOAT32
+        and x.flags.c_contiguous
+        and (x.flags.writeable or not written)
+        for x in arrays
+    )
+
+
+# ------------------------------------------------------------------------------------------
+# Loading
+# ------------------------------------------------------------------------------------------
+
+
 @functools.cache
 def load(module: str, name: str) -> Callable:
-    """A function of a kernel's module, run within the thread pool; imports Numba the first time."""
+    """Return a function of a kernel's module that runs within the thread pool.
+
+    The first call imports Numba.
+    """
     hold_before_logging()
     hold()
     try:
         with loading:
-            from .pool import within_pool
+            from .thread_pool import within_pool
 
             found = importlib.import_module(f"tinytensor.kernels.{module}")
             function = getattr(found, name, None)
@@ -172,12 +223,12 @@ def load(module: str, name: str) -> Callable:
 
 @functools.cache
 def load_for_gpu(module: str, name: str) -> Callable:
-    """As `load`, of kernels/gpu."""
+    """Return a function of a module of kernels/gpu."""
     if importlib.util.find_spec(f"tinytensor.kernels.gpu.{module}") is None:
         return _not_there
     return getattr(importlib.import_module(f"tinytensor.kernels.gpu.{module}"), name, _not_there)
 
 
 def _not_there(*args: Any) -> Any:
-    """Stands for the direction that a kernel leaves to the op itself."""
+    """Stands for a direction that has no kernel."""
     return NotImplemented

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("numba")
 
-from tinytensor.kernels import memory, pool
+from tinytensor.kernels.machinery import memory, thread_pool
 
 SHAPE = (123, 457)  # of no other test
 
@@ -74,13 +74,13 @@ def test_threads_never_share_an_array() -> None:
 
 
 def blas_threads() -> int:
-    return pool._pool.get()
+    return thread_pool._pool.get()
 
 
 @pytest.mark.parametrize("fails", [False, True])
 def test_blas_is_held_during_a_kernel_only(fails: bool) -> None:
     before = blas_threads()
-    pool._pool.set(2)
+    thread_pool._pool.set(2)
     try:
         seen = []
 
@@ -89,7 +89,7 @@ def test_blas_is_held_during_a_kernel_only(fails: bool) -> None:
             if fails:
                 raise ZeroDivisionError
 
-        run = pool.within_pool(kernel)
+        run = thread_pool.within_pool(kernel)
         if fails:
             with pytest.raises(ZeroDivisionError):
                 run()
@@ -101,4 +101,4 @@ def test_blas_is_held_during_a_kernel_only(fails: bool) -> None:
         assert set(seen) == {1}
         assert blas_threads() == 2
     finally:
-        pool._pool.set(before)
+        thread_pool._pool.set(before)

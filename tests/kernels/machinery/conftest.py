@@ -15,7 +15,7 @@ def runs(
 ) -> Iterator[Any]:
     """Kernels that are kept in an empty folder."""
     numba = pytest.importorskip("numba")
-    from tinytensor.kernels import cache, fingerprint
+    from tinytensor.kernels.machinery import cache, fingerprint
 
     from .cached import Runs
 

@@ -17,7 +17,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from ..fork import HeldLock, at_fork
+from ...fork import HeldLock, at_fork
 
 if TYPE_CHECKING:
     from .find_blas import Blas

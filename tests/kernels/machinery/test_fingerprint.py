@@ -16,8 +16,8 @@ pytest.importorskip("numba")
 import llvmlite
 import numba
 
-from tinytensor.kernels import fingerprint
-from tinytensor.kernels.compile import compile_for_kernels, parallel
+from tinytensor.kernels.machinery import fingerprint
+from tinytensor.kernels.machinery.compile import compile_for_kernels, parallel
 
 from .cached import Runs, load_module, write_module
 

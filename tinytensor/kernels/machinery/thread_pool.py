@@ -16,7 +16,7 @@ from typing import Any
 import llvmlite.binding.ffi
 from numba.core.compiler_lock import global_compiler_lock
 
-from ..fork import PATIENCE, HeldLock
+from ...fork import PATIENCE, HeldLock
 from .find_blas import find_blas
 from .loading import guards
 from .numba_pool import NumbaPool, use_work_queue

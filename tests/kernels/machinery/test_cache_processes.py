@@ -25,7 +25,7 @@ PROGRAM = """
 import sys
 {before}
 import numpy as np
-from tinytensor.kernels.compile import parallel, part, serial
+from tinytensor.kernels.machinery.compile import parallel, part, serial
 
 @part
 def polynomial(x):
@@ -157,7 +157,7 @@ def test_no_room_for_a_file(tmp_path: Path) -> None:
 # The interpreter may lie where others cannot read, so all that compiling needs is imported first.
 BECOME_NOBODY = f"""
 import os
-from tinytensor.kernels import cache, compile
+from tinytensor.kernels.machinery import cache, compile
 folders, cache._folders = cache._folders, lambda *places: ()
 import numpy
 compile.serial(lambda x: 2.0 * x[0] + x.size)(numpy.ones(3))

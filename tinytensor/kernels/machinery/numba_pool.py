@@ -16,7 +16,7 @@ import llvmlite.binding as llvm
 import numba
 from numba.np.ufunc import workqueue  # type: ignore[attr-defined]
 
-from ..fork import is_forked
+from ...fork import is_forked
 from .threads import limit_threads
 
 _start_threads = CFUNCTYPE(None, c_int)(workqueue.launch_threads)

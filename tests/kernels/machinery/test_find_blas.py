@@ -10,9 +10,9 @@ import pytest
 pytest.importorskip("threadpoolctl")
 
 import tinytensor as tt
-from tinytensor.kernels import find_blas as module
-from tinytensor.kernels import route
-from tinytensor.kernels.find_blas import find_blas
+from tinytensor.kernels.machinery import find_blas as module
+from tinytensor.kernels.machinery import route
+from tinytensor.kernels.machinery.find_blas import find_blas
 
 BY_ROWS, PLAIN = 101, 111
 blas = find_blas()

@@ -7,8 +7,8 @@ import pytest
 
 numba = pytest.importorskip("numba")
 
-from tinytensor.kernels import vector_math  # noqa: E402
-from tinytensor.kernels.compile import serial  # noqa: E402
+from tinytensor.kernels.machinery import vector_math  # noqa: E402
+from tinytensor.kernels.machinery.compile import serial  # noqa: E402
 
 ENDS = [0.0, -0.0, -86.0, -87.3, -88.5, -103.0, -1e30, -np.inf, np.nan]
 NEGATIVE = np.array([*ENDS, *np.linspace(-20, 0, 1001)], dtype=np.float32)

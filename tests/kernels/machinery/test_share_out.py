@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("numba")
 
 import tinytensor as tt
-from tinytensor.kernels.compile import parallel, part, serial
+from tinytensor.kernels.machinery.compile import parallel, part, serial
 
 from .test_route import python
 

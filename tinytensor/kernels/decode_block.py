@@ -10,9 +10,9 @@ import math
 import numpy as np
 
 from .activation import CUBIC, LINEAR
-from .compile import part, serial
-from .norm import normalized, settled
-from .vector_math import exp, f32, sigmoid
+from .layer_norm import normalized, settled
+from .machinery.compile import part, serial
+from .machinery.vector_math import exp, f32, sigmoid
 
 
 @serial

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from tinytensor.kernels import cache
-from tinytensor.kernels.compile import serial
+from tinytensor.kernels.machinery import cache
+from tinytensor.kernels.machinery.compile import serial
 
 posix = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="files have no modes here")
 as_root = pytest.mark.skipif(

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..ops.layer_norm import center_of, mean_square
-from .blas import share
-from .compile import ordered_part, parallel, part
-from .layout import as_rows, flat
-from .memory import empty_like
-from .threads import get_num_threads
-from .vector_math import f32, minus, plus, times
+from .machinery.blas import share
+from .machinery.compile import ordered_part, parallel, part
+from .machinery.contiguous import as_rows, flat
+from .machinery.memory import empty_like
+from .machinery.threads import get_num_threads
+from .machinery.vector_math import f32, minus, plus, times
 
 NEAR = f32(1e-4)  # a variance below this part of the mean's square has few digits
 BLOCK = 64  # rows whose gradients are summed one after the other; see sum_rows in linear.py

@@ -21,8 +21,8 @@ pytest.importorskip("numba")
 
 import numba
 
-from tinytensor.kernels import cache
-from tinytensor.kernels.compile import serial
+from tinytensor.kernels.machinery import cache
+from tinytensor.kernels.machinery.compile import serial
 
 from .cached import NOBODY, Runs, as_root, posix, scaled
 

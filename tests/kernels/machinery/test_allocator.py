@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import tinytensor as tt
-from tinytensor import allocator
+from tinytensor.kernels.machinery import allocator
 
 # Eight arrays of 2 MB are made and freed again and again: how many pages the system had to give.
 CODE = """

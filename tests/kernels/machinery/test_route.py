@@ -14,10 +14,10 @@ import numpy as np
 import pytest
 
 import tinytensor as tt
-from tinytensor.kernels import route
-from tinytensor.kernels.route import kernels_for_all_sizes
+from tinytensor.kernels.machinery import route
+from tinytensor.kernels.machinery.route import kernels_for_all_sizes
 
-from .spy import watched_kernels
+from ..spy import watched_kernels
 
 needs_numba = pytest.mark.skipif(not route._installed(), reason="Numba is not installed")
 
@@ -271,7 +271,7 @@ for p in model.parameters():
 
 @needs_numba
 def test_kernels_run_where_nothing_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    from tinytensor.kernels import cache, compile
+    from tinytensor.kernels.machinery import cache, compile
 
     monkeypatch.setattr(cache, "_folders", lambda *places: ())
     assert compile.serial(twice)(4) == 8

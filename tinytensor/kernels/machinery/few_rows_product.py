@@ -1,4 +1,9 @@
-"""A matrix product for few rows, where BLAS takes longer to rearrange b than for the product."""
+"""A matrix product for few rows, where BLAS would take longer to rearrange b than to multiply.
+
+`packed_product.py` rearranges b as well, which only pays if b is used many times. In convolutions
+with at most 16 channels per group each b is used once: there the packed product took 1.0 to 1.4
+times as long in forward, and 1.8 times as long with one channel per group.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,7 @@ from .compile import part
 def add_product(a, b, c):
     """c ← c + a·b; a (M, K), b (K, N), c (M, N), rows of b and c contiguous.
 
-    Four rows of a and four of b meet in each run along c: 16 products for 4 numbers written.
+    Each pass along c takes four rows of a and four of b: 16 products for 4 numbers written.
     """
     rows, inner = a.shape[0] // 4 * 4, a.shape[1] // 4 * 4
     for i in range(0, rows, 4):
@@ -30,7 +35,7 @@ def add_product(a, b, c):
 
 @part
 def add_outer(a, b, c, start, stop, first):
-    """The same for the rows start … stop of a, and its columns from `first` on: what is left."""
+    """Add the remaining products: rows start … stop of a, columns from `first` on."""
     for i in range(start, stop):
         for k in range(first, a.shape[1]):
             for j in range(b.shape[1]):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import threading
 
-from ..fork import Guard, HeldLock, at_fork
+from ...fork import Guard, HeldLock, at_fork
 
 loading = threading.RLock()
 guards: list[Guard] = [HeldLock(loading)]  # the pool adds itself, and Numba's locks

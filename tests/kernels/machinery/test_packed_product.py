@@ -12,10 +12,10 @@ import pytest
 
 numba = pytest.importorskip("numba")
 
-from tinytensor.kernels.compile import serial  # noqa: E402
-from tinytensor.kernels.layout import line  # noqa: E402
-from tinytensor.kernels.product import empty_panels, multiply, pack  # noqa: E402
-from tinytensor.kernels.tile import COLUMNS, LANES, ROWS  # noqa: E402
+from tinytensor.kernels.machinery.compile import serial  # noqa: E402
+from tinytensor.kernels.machinery.contiguous import line  # noqa: E402
+from tinytensor.kernels.machinery.packed_product import empty_panels, multiply, pack  # noqa: E402
+from tinytensor.kernels.machinery.tile import COLUMNS, LANES, ROWS  # noqa: E402
 
 SIZES = {
     "rows": [1, ROWS - 1, ROWS, 2 * ROWS + 1],
@@ -121,21 +121,21 @@ def test_line() -> None:
 OTHER_WIDTH = """
 import numpy as np
 import llvmlite.binding as llvm
-from tinytensor.kernels import compile
+from tinytensor.kernels.machinery import compile
 
 true_features = llvm.get_host_cpu_features
 features = true_features()
 features["avx512f"] = not features.get("avx512f", False)
 llvm.get_host_cpu_features = lambda: features
-from tinytensor.kernels import tile
+from tinytensor.kernels.machinery import tile
 llvm.get_host_cpu_features = true_features
-from tinytensor.kernels import product
+from tinytensor.kernels.machinery import packed_product
 
 @compile.serial
 def multiply(a, b, c):
-    panels = product.empty_panels(b.shape[0], b.shape[1])
-    product.pack(b, panels)
-    product.multiply(a, panels, c, 1.0, 0.0)
+    panels = packed_product.empty_panels(b.shape[0], b.shape[1])
+    packed_product.pack(b, panels)
+    packed_product.multiply(a, panels, c, 1.0, 0.0)
 
 assert (tile.LANES, tile.ROWS) in ((8, 6), (16, 12))
 for shape in ((1, 1, 1), (24, 32, 64), (13, 70, 35)):

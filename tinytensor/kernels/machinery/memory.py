@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..fork import HeldLock, at_fork
+from ...fork import HeldLock, at_fork
 
 FLOAT32 = np.dtype(np.float32)
 SMALL = 1 << 15  # bytes up to which the allocator of C has no need for fresh pages
