@@ -1,9 +1,11 @@
-"""Activations, one pass over memory in each direction; equations as in ops/activation.py."""
+"""gelu, silu and relu, one pass over memory per direction; equations as in ops/activation.py."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from ..backend import Array
 from ..ops.activation import ONE_OVER_SQRT_2_PI, SQRT_HALF, TANH_CUBIC, TANH_SCALE
 from ..ops.erf import E, F
 from .machinery.compile import parallel, part
@@ -12,7 +14,7 @@ from .machinery.memory import empty_like
 from .machinery.vector_math import exp, f32, sigmoid
 
 HALF_ROOT, DENSITY = f32(SQRT_HALF), f32(ONE_OVER_SQRT_2_PI)
-# ½·(1 + tanh u) = σ(2u), which keeps its digits where tanh nears −1
+# ½·(1 + tanh u) = σ(2u), which is precise where tanh nears −1
 LINEAR, CUBIC = f32(2 * TANH_SCALE), f32(2 * TANH_CUBIC)
 
 ERF_E0, ERF_E1, ERF_E2, ERF_E3, ERF_E4, ERF_E5 = map(f32, E)
@@ -60,7 +62,7 @@ def gelu_tanh_gradient(start, stop, x, g, dx):
     for i in range(start, stop):
         v = x[i]
         s = sigmoid(v * (LINEAR + CUBIC * v * v))
-        square = f32(1e4) if v * v > f32(1e4) else v * v  # not inf: far out s or 1 − s is 0
+        square = f32(1e4) if v * v > f32(1e4) else v * v  # not inf: for large |x|, s or 1 − s is 0
         dx[i] = g[i] * (s + v * s * (f32(1.0) - s) * (LINEAR + f32(3.0) * CUBIC * square))
 
 
@@ -93,10 +95,10 @@ def relu_gradient(start, stop, y, g, dx):
         dx[i] = f32(0.0) if y[i] <= f32(0.0) else g[i]
 
 
-def _forward(kernel: Any) -> Any:
-    """The op's forward: the kernel on all elements of x."""
+def _forward(kernel: Callable) -> Callable:
+    """Return the op's forward: the kernel on all elements of x."""
 
-    def forward(op: Any, x: Any) -> Any:
+    def forward(op: Any, x: Array) -> Array:
         y = empty_like(x)
         kernel(x.size, flat(x), y.reshape(-1))
         return y
@@ -104,10 +106,10 @@ def _forward(kernel: Any) -> Any:
     return forward
 
 
-def _backward(kernel: Any) -> Any:
-    """The op's backward: the kernel on all elements of what was saved, and of g."""
+def _backward(kernel: Callable) -> Callable:
+    """Return the op's backward: the kernel on all elements of the saved array and of g."""
 
-    def backward(op: Any, g: Any) -> Any:
+    def backward(op: Any, g: Array) -> Array:
         (saved,) = op.saved
         dx = empty_like(g)
         kernel(g.size, flat(saved), flat(g), dx.reshape(-1))

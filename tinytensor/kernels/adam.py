@@ -1,4 +1,4 @@
-"""One step of Adam or AdamW for many parameters, in a single pass over the four arrays of each."""
+"""One step of Adam or AdamW for all parameters, in one pass over the four arrays of each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ HALF = f32(0.5)
 
 @parallel
 def adam(start, stop, p, g, m, v, size, rate, correction, settings):
-    """`step` for the numbers start … stop of all parameters, at the addresses p, g, m, v."""
+    """Apply `step` to elements start … stop of all parameters, at the addresses p, g, m, v."""
     offset = 0
     for k in range(size.size):
         a, b = overlap(start, stop, offset, size[k])
@@ -27,13 +27,13 @@ def adam(start, stop, p, g, m, v, size, rate, correction, settings):
 def step(p, g, m, v, rate, correction, settings):
     """m ← β₁·m + (1 − β₁)·g,  v ← β₂·v + (1 − β₂)·g²,  p ← p·shrink − rate·m / (√v/correction + ε)
 
-    decay: of plain Adam, where weight decay is part of the gradient, sign·g + decay·p.
+    decay is for plain Adam, whose weight decay is part of the gradient: sign·g + decay·p.
     The order of operations is that of optim/steps.py.
     """
     beta1, rest1, beta2, rest2, eps, shrink, decay, sign = settings
     for i in range(p.size):
         gradient = sign * g[i]
-        if decay != 0:  # an infinite p must not make NaN where there is no decay
+        if decay != 0:  # without decay, an infinite p must not give NaN
             gradient += decay * p[i]
         change = gradient - m[i]
         m[i] = m[i] + rest1 * change if rest1 < HALF else gradient - beta1 * change
@@ -44,7 +44,7 @@ def step(p, g, m, v, rate, correction, settings):
 def adam_update(
     parameters: list, gradients: list, states: list[dict], group: dict, rates: list, roots: list
 ) -> None:
-    """The step of optim/adam.py for parameters and gradients that are contiguous float32 arrays.
+    """Update parameters in place, as optim/adam.py does; all arrays are contiguous float32.
 
     rates: lr / (1 − β₁ᵗ), and roots: √(1 − β₂ᵗ), for each parameter.
     """

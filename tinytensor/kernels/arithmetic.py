@@ -1,9 +1,10 @@
-"""Sums of large arrays of one shape, such as a block's output and what goes past it."""
+"""Sums of two large arrays of one shape, such as a block's output and its skip connection."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from ..backend import Array
 from .machinery.compile import parallel
 from .machinery.contiguous import flat
 from .machinery.memory import empty_like
@@ -16,7 +17,7 @@ def add(start, stop, a, b, y):
         y[i] = a[i] + b[i]
 
 
-def add_forward(op: Any, a: Any, b: Any) -> Any:
+def add_forward(op: Any, a: Array, b: Array) -> Array:
     if getattr(b, "shape", None) != a.shape or b.dtype != a.dtype:
         return NotImplemented
     y = empty_like(a)

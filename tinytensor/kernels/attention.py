@@ -1,13 +1,14 @@
-"""Attention in tiles, so that memory grows with the sequence and not with its square.
+"""Attention in tiles: memory grows with the sequence length, not with its square.
 
-Forward runs over the keys block by block with a softmax that corrects itself (Milakov and
-Gimelshein 2018; Dao et al. 2022): m is the largest score so far and l the sum of exp(s − m), and
-when m grows, what has been summed shrinks by exp(m_before − m). What is kept for backward is m and
-1/l for each query, from which each tile's weights A = exp(s − m)/l are made again. (The sum
-m + log l would lose the logarithm where m is large.)
+Forward goes over the keys block by block with an online softmax (Milakov and Gimelshein 2018; Dao
+et al. 2022): m is the largest score so far and l the sum of exp(s − m). When m grows, the sums so
+far are multiplied by exp(m_before − m). Forward saves m and 1/l of each query, from which backward
+recomputes the weights A = exp(s − m)/l of each tile. (The sum m + log l would lose the logarithm
+where m is large.)
 
-Scores are worked out as s / ln 2, and powers are of 2, which takes fewer steps than powers of e.
-Keys and values meet many rows of queries, so they are laid out for that first: see product.py.
+Scores are computed as s / ln 2 and exponentiated with base 2, which takes fewer steps than base e.
+Keys and values are multiplied with many blocks of queries, so they are rearranged into panels first
+(machinery/packed_product.py).
 """
 
 from __future__ import annotations
@@ -17,27 +18,28 @@ from typing import Any
 import numpy as np
 from numba import types
 
+from ..backend import Array
 from .machinery.compile import parallel_for, part
 from .machinery.contiguous import line
 from .machinery.memory import empty
 from .machinery.packed_product import COLUMNS, empty_panels, multiply, pack
 from .machinery.vector_math import LOG2_E, exp2_up_to_0, f32, largest
 
-# The size of a tile of scores, in whole panels: near enough to stay in the cache, and from row to
-# row no power of 2, as numbers at such distances push each other out of it.
+# The size of a tile of scores, in whole panels: it fits in the cache, and its row length is no
+# power of 2, as numbers at such distances evict each other.
 QUERIES, KEYS = 24, 224
 
 _matrices = types.Array(types.float32, 4, "A", readonly=True)  # (N, H, length, width)
 _result = types.Array(types.float32, 4, "A")
 _numbers = types.Array(types.float32, 3, "C")  # (N, H, length)
-_NONE = np.empty((0, 0, 0, 0), dtype=np.float32)  # stands for no bias, or no dropout
+_NONE = np.empty((0, 0, 0, 0), dtype=np.float32)  # no bias, or no dropout
 
 
 @part
 def scores(q, k, scale, bias, n, h, first_query, first_key, causal, s, keys):
     """s ← (q·kᵀ·scale + bias) / ln 2 for one tile; −inf where the key comes after the query.
 
-    The tile starts at (first_query, first_key) of head h in sample n, and has so many keys; kᵀ is
+    The tile starts at (first_query, first_key) of head h in sample n, and has `keys` columns; kᵀ is
     in panels. bias may be empty.
     """
     rows = q.shape[0]
@@ -54,10 +56,10 @@ def scores(q, k, scale, bias, n, h, first_query, first_key, causal, s, keys):
 
 @part
 def soften(s, rows, keys, top, total, y):
-    """s ← 2 to the s − top, row by row; when top grows, total and y shrink to match."""
+    """s ← 2^(s − top), row by row; when top grows, total and y are scaled down accordingly."""
     for i in range(rows):
         highest = max(top[i], largest(s, i, keys))
-        # A row that may not attend to anything yet: 2 to the −inf − 0 is 0, not NaN.
+        # A row without any allowed key yet: 2^(−inf − 0) is 0, not NaN.
         base = f32(0.0) if highest == f32(-np.inf) else highest
         shrink = exp2_up_to_0(top[i] - base)
         row_total = f32(0.0)
@@ -74,7 +76,7 @@ def soften(s, rows, keys, top, total, y):
 
 @part
 def keys_of(panels, begin, until):
-    """Of a matrix in panels, those with its columns begin … until; a panel starts at begin."""
+    """The panels with columns begin … until of a matrix; a panel starts at begin."""
     return panels[begin // COLUMNS : (until + COLUMNS - 1) // COLUMNS]
 
 
@@ -85,7 +87,7 @@ def keys_of(panels, begin, until):
 def attention(start, stop, query, key, value, bias, drop, scale, causal, y, tops, shares):
     """y = softmax(Q·Kᵀ·scale + bias)·V; tops = m and shares = 1/l of each row of scores.
 
-    A row that may attend to nothing gives zeros; its share is 0, so that A is 0 there.
+    A row without allowed keys gives zeros; its share is 0, so A is 0 there.
     """
     heads, length, width = query.shape[1], query.shape[2], value.shape[3]
     blocks = (length + QUERIES - 1) // QUERIES
@@ -94,7 +96,7 @@ def attention(start, stop, query, key, value, bias, drop, scale, causal, y, tops
     top, total = np.empty(QUERIES, np.float32), np.empty(QUERIES, np.float32)
     for task in range(start, stop):
         n, h, first = task // blocks // heads, task // blocks % heads, task % blocks * QUERIES
-        if task == start or first == 0:  # a head that was not yet here
+        if task == start or first == 0:  # a new head
             pack(key[n, h].T, k)
             pack(value[n, h], v)
         last = min(first + QUERIES, length)
@@ -131,8 +133,8 @@ def attention_gradient(
 ):  # fmt: skip
     """dV = Aᵀ·g,  dA = g·Vᵀ,  dS = A·(dA − Σ dA·A),  dQ = dS·K·scale,  dK = dSᵀ·Q·scale
 
-    Σ dA·A over the keys equals Σ g·y over the width, which is taken where one tile does not hold
-    all keys. Of the two the first is closer: like values have like rounding errors in dA.
+    Σ dA·A over the keys equals Σ g·y over the width, which is used if one tile does not hold all
+    keys. The first is more precise: equal values have equal rounding errors in dA.
     """
     (heads, length, width), keys, width_v = query.shape[1:], key.shape[2], value.shape[3]
     k_t, v_t, k = empty_panels(width, keys), empty_panels(width_v, keys), empty_panels(keys, width)
@@ -166,7 +168,7 @@ def attention_gradient(
                 if keys <= KEYS:
                     along_keys(a, da, some, drop, n, h, first, last, delta)
                 weights_and_gradient(a, da, some, drop, n, h, first, last, begin, delta)
-                # The first keys come first, so that no dQ is there yet.
+                # The first block of keys overwrites dQ, the others add to it.
                 multiply(ds, k[:, begin:until], dq[n, h, first:last], scale, 1.0 if begin else 0.0)
                 multiply(ds.T, q[:, first:last], dk[n, h, begin:until], scale, 1.0)
                 multiply(weights.T, g_panels[:, first:last], dv[n, h, begin:until], 1.0, 1.0)
@@ -194,7 +196,7 @@ def clear(x):
 
 @part
 def weights_of(s, keys, n, h, first, last, tops, shares):
-    """s ← A, for one tile of scores s."""
+    """s ← A, for a tile of scores s."""
     for i in range(last - first):
         top, share = tops[n, h, first + i], shares[n, h, first + i]
         for j in range(keys):
@@ -217,7 +219,7 @@ def along_keys(a, da, keys, drop, n, h, first, last, total):
 
 @part
 def weights_and_gradient(a, da, keys, drop, n, h, first, last, start, delta):
-    """da ← dS, for one tile of A and of g·Vᵀ; with dropout also a ← A·D."""
+    """da ← dS, for a tile of A and of g·Vᵀ; with dropout also a ← A·D."""
     for i in range(last - first):
         along = delta[first + i]
         if drop.size:
@@ -231,32 +233,32 @@ def weights_and_gradient(a, da, keys, drop, n, h, first, last, start, delta):
 
 
 def tops_and_shares(op: Any) -> None:
-    """Under this name the op keeps m and 1/l of each row of scores, (2, N, H, L)."""
+    """Key under which the op keeps m and 1/l of each row of scores, (2, N, H, L)."""
 
 
-def _as_heads(x: Any) -> Any:
+def _as_heads(x: Array) -> Array:
     """(…, L, E) → (N, H, L, E) with contiguous rows; N and H are 1 where there are none."""
     x = x.reshape((1,) * (4 - x.ndim) + x.shape)
-    # Rows of an expanded array lie on top of each other, which BLAS does not know.
+    # Rows of an expanded array overlap in memory, which BLAS does not support.
     in_rows = x.strides[3] == x.itemsize and x.strides[2] >= x.itemsize * x.shape[3]
     return x if in_rows else np.ascontiguousarray(x)
 
 
-def _expanded(x: Any, shape: tuple) -> Any:
-    """A bias or dropout mask for each score: a view of `shape`, or nothing."""
+def _expanded(x: Array, shape: tuple) -> Array:
+    """A bias or dropout mask, broadcast to `shape` as a view; empty for None."""
     return _NONE if x is None else np.broadcast_to(x, shape).reshape(shape)
 
 
-def _empty_heads(shape: tuple) -> Any:
-    """An empty (N, H, L, E) that lies in memory as (N, L, H, E): heads are joined next."""
+def _empty_heads(shape: tuple) -> Array:
+    """An uninitialised (N, H, L, E), stored as (N, L, H, E): heads are joined next."""
     n, h, length, width = shape
     return empty((n, length, h, width)).swapaxes(1, 2)
 
 
-def _empty_gradients(query: Any, key: Any, value: Any) -> list:
-    """Empty arrays of their shapes; side by side in memory where q, k and v are.
+def _empty_gradients(query: Array, key: Array, value: Array) -> list:
+    """Uninitialised arrays of their shapes; interleaved in memory if q, k and v are.
 
-    That is so if one product made them, whose gradient is then there in one piece.
+    They are if one product made them; its gradient is then one contiguous array.
     """
     n, h, length, width = query.shape
     by_one = query.shape == key.shape == value.shape and (
@@ -268,15 +270,22 @@ def _empty_gradients(query: Any, key: Any, value: Any) -> list:
     return list(whole.transpose(2, 0, 3, 1, 4))  # (N, L, 3, H, E) → 3 × (N, H, L, E)
 
 
-def _fits(query: Any, key: Any, value: Any) -> bool:
-    """Whether these are (…, L, E) with the same batch and heads, and none is empty."""
+def _fits(query: Array, key: Array, value: Array) -> bool:
+    """True if these are (…, L, E) with equal batch and heads, and none is empty."""
     same = query.shape[:-2] == key.shape[:-2] == value.shape[:-2]
     return same and query.ndim <= 4 and bool(query.size and key.size and value.size)
 
 
 def scaled_dot_product_attention_forward(
-    op: Any, query: Any, key: Any, bias: Any, value: Any, drop: Any, scale: float, causal: bool
-) -> Any:
+    op: Any,
+    query: Array,
+    key: Array,
+    bias: Array | None,
+    value: Array,
+    drop: Array | None,
+    scale: float,
+    causal: bool,
+) -> Array:
     if not _fits(query, key, value):
         return NotImplemented
     op.scale, op.causal = scale, causal
@@ -293,7 +302,7 @@ def scaled_dot_product_attention_forward(
     return y.reshape(shape)
 
 
-def scaled_dot_product_attention_backward(op: Any, g: Any) -> Any:
+def scaled_dot_product_attention_backward(op: Any, g: Array) -> tuple:
     query, key, value, bias, drop, y = op.saved
     kept = op.kept(tops_and_shares)
     if kept is None or op.needs(2):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backend import Array
 from ..ops.layer_norm import center_of, mean_square
 from .layer_norm import NEAR, gradient
 from .machinery.compile import parallel, part
@@ -14,9 +15,9 @@ from .machinery.contiguous import contiguous, flat
 from .machinery.memory import empty
 from .machinery.vector_math import f32, minus, plus, times
 
-# What a mean is made of is summed in float64: each addition of equal numbers rounds in the same
-# direction, and the mean may be small beside them. The other sums are float32 over this many
-# positions at a time, which is faster.
+# Means are summed in float64: additions of equal numbers round in the same direction, and the mean
+# may be small compared with the sum's error. The other sums are float32 over this many positions at
+# a time, which is faster.
 POSITIONS = 512
 
 
@@ -98,8 +99,8 @@ def batch_norm(start, stop, x, weight, bias, eps, y, centers, variances):
         center, rest = f32(total(x, c) / count), f32(0.0)
         square = total_square(x, c, center) / count
         if square < NEAR * center * center:
-            # As `settled` in norm.py does for a row. Here a channel may have as few as two numbers,
-            # a last place apart, with a mean between them: rest is what float32 leaves of it.
+            # As `settled` in layer_norm.py. A channel may have only two numbers, one unit in the
+            # last place apart, with the mean between them: rest is its part beyond float32.
             distance = total_distance(x, c, center) / count
             rounded = f32(center + distance)
             rest, center = f32(center - np.float64(rounded) + distance), rounded
@@ -134,13 +135,20 @@ def batch_norm_gradient(start, stop, x, weight, eps, centers, variances, g, dx, 
                 out[j] = gradient(slope[j], middle, distance, tilt, factor)
 
 
-def _lines(x: Any) -> Any:
+def _lines(x: Array) -> Array:
     """(N, C, …) → (N, C, L)"""
     return contiguous(x.reshape(*x.shape[:2], math.prod(x.shape[2:])))
 
 
-def batch_norm_forward(op: Any, x: Any, weight: Any, bias: Any, axes: tuple, eps: float,
-                       observe: Any = None) -> Any:  # fmt: skip
+def batch_norm_forward(
+    op: Any,
+    x: Array,
+    weight: Array | None,
+    bias: Array | None,
+    axes: tuple,
+    eps: float,
+    observe: Any = None,
+) -> Array:
     op.axes, op.eps = axes, eps
     channels = x.shape[1]
     scale = np.ones(channels, np.float32) if weight is None else flat(weight)
@@ -156,7 +164,7 @@ def batch_norm_forward(op: Any, x: Any, weight: Any, bias: Any, axes: tuple, eps
     return y
 
 
-def batch_norm_backward(op: Any, g: Any) -> Any:
+def batch_norm_backward(op: Any, g: Array) -> tuple:
     x, weight = op.saved
     centers, variances = op.kept(center_of), op.kept(mean_square)
     if centers is None:

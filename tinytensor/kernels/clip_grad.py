@@ -1,18 +1,17 @@
-"""The norm of many gradients as one vector, and all of them scaled, each in one pass."""
+"""The norm of all gradients as one vector, and scaling all of them, each in one pass."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from ..backend import Array
 from .machinery.blas import share
 from .machinery.compile import parallel, part
 from .machinery.many_arrays import addresses, overlap, piece, sizes
 from .machinery.threads import get_num_threads
 from .machinery.vector_math import f32
 
-BLOCK = 1024  # numbers that are summed as float32; the sums of blocks are added as float64
+BLOCK = 1024  # elements summed in float32; the sums of blocks are added in float64
 
 
 @part
@@ -29,7 +28,7 @@ def square_sum(x):
 
 @parallel
 def square_sums(start, stop, x, size, count, total):
-    """total (T) ← Σ x² over T parts of all `count` numbers, in arrays at the addresses x."""
+    """total (T) ← Σ x² over T parts of all `count` elements, in arrays at the addresses x."""
     for i in range(start, stop):
         first, last = share(count, total.size, i)
         total[i] = 0
@@ -43,7 +42,7 @@ def square_sums(start, stop, x, size, count, total):
 
 @parallel
 def scale(start, stop, x, size, factor):
-    """x ← factor·x for the numbers start … stop of all arrays, at the addresses x."""
+    """x ← factor·x for elements start … stop of all arrays, at the addresses x."""
     offset = 0
     for k in range(size.size):
         a, b = overlap(start, stop, offset, size[k])
@@ -54,8 +53,8 @@ def scale(start, stop, x, size, factor):
         offset += size[k]
 
 
-def total_norm(arrays: list) -> Any:
-    """√ Σ x² over all elements of contiguous float32 arrays; inf where Σ x² is, as a float32"""
+def total_norm(arrays: list) -> Array:
+    """√ Σ x² over all elements of contiguous float32 arrays; inf if Σ x² overflows float32"""
     total, size = np.empty(get_num_threads(), dtype=np.float64), sizes(arrays)
     square_sums(total.size, addresses(arrays), size, size.sum(), total)
     with np.errstate(over="ignore"):

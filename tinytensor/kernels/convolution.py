@@ -1,11 +1,13 @@
-"""Convolution of lines and pictures, sample by sample, as a product of the weight with columns: one
-for each window, of what it sees. They are of one group of one sample, and stay in a cache.
+"""Convolution in one or two dimensions: a product of the weight with columns, sample by sample.
 
-To make columns quickly, a picture is first laid out with its padding; where windows are `stride`
-apart it is cut into stride² planes, one for each place within a stride. In a plane each window is
-next to the one before. So what all windows see at one element of the kernel is one run of numbers,
-and a row of the columns is a copy of that. A run goes on from one line of windows to the next:
-after the windows of a line (as many as `count`) comes a gap, up to the width of the plane.
+There is one column per window, with the inputs of that window. The columns are those of one group
+of one sample, and stay in the cache.
+
+To build columns fast, an image is first copied with its padding. With stride > 1 it is divided into
+stride² planes, one for each offset within a stride, so that neighbouring windows are neighbours in
+a plane. The inputs of all windows at one element of the kernel are then one run of numbers, and a
+row of the columns is a copy of it. A run continues from one row of windows to the next: after the
+`count` windows of a row there is a gap, up to the width of the plane.
 
 Letters as in ops/convolution.py; R: length of a run.
 """
@@ -17,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backend import Array
 from .machinery.blas import gemm, share
 from .machinery.compile import parallel, part
 from .machinery.contiguous import contiguous, flat
@@ -25,7 +28,7 @@ from .machinery.memory import empty
 from .machinery.threads import get_num_threads
 from .machinery.vector_math import f32
 
-FEW = 16  # channels of a group up to which BLAS does not pay
+FEW = 16  # channels per group up to which BLAS does not pay
 NO_NUMBERS = np.empty(0, dtype=np.float32)
 
 
@@ -61,7 +64,7 @@ def lay_out(x, geometry, planes, back):
 
 @part
 def run_of(planes, geometry, row):
-    """What the windows see at one element of the kernel in one channel, first window first."""
+    """The inputs of all windows, in order, at one element of the kernel in one channel."""
     kh, kw, sh, sw, _, _, dh, dw, _, _, width = geometry
     down, right = row % (kh * kw) // kw * dh, row % kw * dw
     plane = planes[row // (kh * kw), down % sh * sw + right % sw]
@@ -70,7 +73,7 @@ def run_of(planes, geometry, row):
 
 @part
 def unfold(planes, geometry, columns):
-    """columns (C·K, R) ← what the windows see; 0 in the gaps, where infinity would matter."""
+    """columns (C·K, R) ← the inputs of the windows; 0 in the gaps, where infinity would matter."""
     for row in range(columns.shape[0]):
         run, column = run_of(planes, geometry, row), columns[row]
         for j in range(column.size):
@@ -80,7 +83,7 @@ def unfold(planes, geometry, columns):
 
 @part
 def fold(columns, geometry, planes):
-    """planes ← planes + columns, each number where `unfold` takes it from."""
+    """planes ← planes + columns, each number at the place where `unfold` reads it."""
     for row in range(columns.shape[0]):
         run, column = run_of(planes, geometry, row), columns[row]
         clear_gaps(column, geometry[9], geometry[10])
@@ -213,21 +216,21 @@ def add_dots(a, b, c):
 
 
 # ------------------------------------------------------------------------------------------
-# As the ops take and give them
+# The ops' forward and backward
 # ------------------------------------------------------------------------------------------
 
 
 def _geometry(windows: Any) -> tuple:
-    """kernel, stride, padding, dilation, counts, each of rows and columns; width of a plane."""
+    """kernel, stride, padding, dilation, counts, each of rows and columns; the width of a plane."""
     _, kernel, stride, padding, dilation, counts = windows
     width = counts[-1] + (kernel[-1] - 1) * dilation[-1] // stride[-1]
-    if len(kernel) == 1:  # a line is a picture of one row
+    if len(kernel) == 1:  # one dimension: an image of one row
         return (1, *kernel, 1, *stride, 0, *padding, 1, *dilation, 1, *counts, width)
     return (*kernel, *stride, *padding, *dilation, *counts, width)
 
 
 def _room(channels: int, outputs: int, groups: int, geometry: tuple) -> tuple:
-    """planes, columns and runs, for each thread."""
+    """Uninitialised planes, columns and runs for each thread."""
     kh, kw, sh, sw, _, _, dh, _, rows, count, width = geometry
     threads, lines = get_num_threads(), rows + (kh - 1) * dh // sh
     length = (rows - 1) * width + count  # of a run
@@ -236,26 +239,28 @@ def _room(channels: int, outputs: int, groups: int, geometry: tuple) -> tuple:
     return planes, columns, empty((threads, outputs, length))
 
 
-def _picture(x: Any) -> Any:
-    """(N, C, W) → (N, C, 1, W), and pictures as they are."""
+def _picture(x: Array) -> Array:
+    """(N, C, W) → (N, C, 1, W); images unchanged."""
     return contiguous(x if x.ndim == 4 else x[:, :, None])
 
 
-def _matrices(y: Any) -> Any:
+def _matrices(y: Array) -> Array:
     """(N, O, counts …) → (N, O, L)"""
     return contiguous(y.reshape(*y.shape[:2], math.prod(y.shape[2:])))
 
 
-def _rows(w: Any) -> Any:
+def _rows(w: Array) -> Array:
     """(O, C/G, kernel …) → (O, C/G·K)"""
     return contiguous(w.reshape(w.shape[0], math.prod(w.shape[1:])))
 
 
-def _bias(b: Any) -> Any:
+def _bias(b: Array | None) -> Array:
     return NO_NUMBERS if b is None else flat(b)
 
 
-def convolution_forward(op: Any, x: Any, w: Any, b: Any, windows: Any, groups: int) -> Any:
+def convolution_forward(
+    op: Any, x: Array, w: Array, b: Array | None, windows: Any, groups: int
+) -> Array:
     if len(windows.kernel) > 2:
         return NotImplemented
     op.windows, op.groups = windows, groups
@@ -268,7 +273,7 @@ def convolution_forward(op: Any, x: Any, w: Any, b: Any, windows: Any, groups: i
     return y
 
 
-def convolution_backward(op: Any, g: Any) -> Any:
+def convolution_backward(op: Any, g: Array) -> tuple:
     x, w = op.saved
     if len(op.windows.kernel) > 2 or x is None:
         return NotImplemented
@@ -276,7 +281,9 @@ def convolution_backward(op: Any, g: Any) -> Any:
     return dx, *_weight_and_bias(x, g, op.windows, op.groups)
 
 
-def conv_transpose_forward(op: Any, x: Any, w: Any, b: Any, windows: Any, groups: int) -> Any:
+def conv_transpose_forward(
+    op: Any, x: Array, w: Array, b: Array | None, windows: Any, groups: int
+) -> Array:
     if len(windows.kernel) > 2:
         return NotImplemented
     op.windows, op.groups = windows, groups
@@ -289,14 +296,14 @@ def conv_transpose_forward(op: Any, x: Any, w: Any, b: Any, windows: Any, groups
     return y
 
 
-def conv_weight_forward(op: Any, x: Any, y: Any, windows: Any, groups: int) -> Any:
+def conv_weight_forward(op: Any, x: Array, y: Array, windows: Any, groups: int) -> Array:
     if len(windows.kernel) > 2:
         return NotImplemented
     op.windows, op.groups = windows, groups
     return _weight_and_bias(x, y, windows, groups)[0]
 
 
-def _weight_and_bias(x: Any, y: Any, windows: Any, groups: int) -> tuple:
+def _weight_and_bias(x: Array, y: Array, windows: Any, groups: int) -> tuple:
     """The gradients of weight and bias, from the image x and the gradient y of the output."""
     shape = (y.shape[1], x.shape[1] // groups, *windows.kernel)
     threads, geometry = get_num_threads(), _geometry(windows)

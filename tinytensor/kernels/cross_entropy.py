@@ -1,4 +1,4 @@
-"""cross_entropy of logits with class numbers; no array of probabilities but the gradient itself."""
+"""cross_entropy of logits with class numbers; probabilities are stored only as the gradient."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backend import Array
 from ..ops.cross_entropy import divisor_of
 from .machinery.compile import parallel
 from .machinery.contiguous import as_rows, flat
@@ -17,7 +18,7 @@ from .machinery.vector_math import exp, f32, minus
 def cross_entropy(start, stop, x, target, pull, loss, tops, totals):
     """loss = pull·(log Σ exp(x − top) − (x[t] − top)), top = max x, for each row of x (M, C)
 
-    Rows of pull 0 are 0. top and the sum are kept, (M) each.
+    Rows with pull = 0 give 0. top and the sum are kept, (M) each.
     """
     for row in range(start, stop):
         top = x[row, 0]
@@ -44,12 +45,12 @@ def cross_entropy_gradient(start, stop, x, target, pull, tops, totals, g, dx):
 
 
 def tops_and_totals(op: Any) -> None:
-    """Under this name the op keeps max x and Σ exp(x − max x) of each row, (2, M)."""
+    """Key under which the op keeps max x and Σ exp(x − max x) of each row, (2, M)."""
 
 
 def cross_entropy_forward(
-    op: Any, x: Any, target: Any, pull: Any, spread: Any, w: Any, count: Any
-) -> Any:
+    op: Any, x: Array, target: Array, pull: Array, spread: Array | None, w: Array, count: Any
+) -> Array:
     if spread is not None or target.dtype != np.int64:
         return NotImplemented
     loss, tops, totals = np.empty((3, x.shape[0]), dtype=x.dtype)
@@ -59,7 +60,7 @@ def cross_entropy_forward(
     return loss if count is None else loss.sum() / count
 
 
-def cross_entropy_backward(op: Any, g: Any) -> Any:
+def cross_entropy_backward(op: Any, g: Array) -> Array:
     x, target, pull, spread, _ = op.saved
     kept = op.kept(tops_and_totals)
     if kept is None or spread is not None or target.dtype != np.int64:

@@ -1,6 +1,6 @@
-"""One more token through a block of GPT, with its earlier keys and values kept: all in one kernel.
+"""Decodes one token in a GPT block with cached keys and values, in one kernel.
 
-A token is so little work that calling ops costs more than what they do. One thread does it all.
+For one token, calling ops costs more than their work. The kernel uses one thread.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ def decode_block(x, norm1, qkv, proj, norm2, fc, out, eps, keys, values, length)
     """x ← x + attn(norm1(x)),  x ← x + mlp(norm2(x)) for one token of each row of x (N, C)
 
     norm1 … out: (weight, bias), the bias empty if there is none; eps: of the two norms. keys and
-    values (N, H, longest, D) hold `length` tokens, and take in this one.
+    values (N, H, longest, D) hold `length` tokens; this one is appended.
     """
     width = x.shape[1]
     hidden, inner = np.empty(width, dtype=np.float32), np.empty(fc[0].shape[0], dtype=np.float32)
-    three = np.empty(3 * width, dtype=np.float32)  # q, k and v, one after the other
+    three = np.empty(3 * width, dtype=np.float32)  # q, k and v, concatenated
     for n in range(x.shape[0]):
         normalize(x[n], norm1, eps[0], hidden)
         times(qkv, hidden, three, False)
@@ -73,7 +73,7 @@ def times(parameters, x, y, added):
 
 @part
 def attend(three, keys, values, h, length, y):
-    """The h-th part of y ← softmax(q·Kᵀ/√D)·V, where K and V first take in this token's k and v."""
+    """Head h of y ← softmax(q·Kᵀ/√D)·V, after appending this token's k and v to K and V."""
     width, depth = three.size // 3, keys.shape[1]
     first = h * depth
     q = three[first : first + depth]

@@ -1,4 +1,4 @@
-"""The gradient of embedding: y[i] = Σ x over the places where index is i."""
+"""The gradient of embedding: y[i] = Σ x over the positions where index is i."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backend import Array
 from .machinery.compile import parallel
 from .machinery.contiguous import as_rows, flat
 from .machinery.memory import empty
@@ -13,13 +14,13 @@ from .machinery.memory import empty
 
 @parallel
 def add_rows(start, stop, x, index, y):
-    """y[index[i]] += x[i] in the columns start … stop: no two threads write to one place."""
+    """y[index[i]] += x[i] in columns start … stop: no two threads write to the same element."""
     for row in range(x.shape[0]):
         for j in range(start, stop):
             y[index[row], j] += x[row, j]
 
 
-def add_rows_forward(op: Any, x: Any, index: Any, rows: int) -> Any:
+def add_rows_forward(op: Any, x: Array, index: Array, rows: int) -> Array:
     if index.dtype != np.int64:
         return NotImplemented
     y = empty((rows, x.shape[-1]))

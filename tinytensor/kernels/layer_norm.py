@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backend import Array
 from ..ops.layer_norm import center_of, mean_square
 from .machinery.blas import share
 from .machinery.compile import ordered_part, parallel, part
@@ -15,8 +16,8 @@ from .machinery.memory import empty_like
 from .machinery.threads import get_num_threads
 from .machinery.vector_math import f32, minus, plus, times
 
-NEAR = f32(1e-4)  # a variance below this part of the mean's square has few digits
-BLOCK = 64  # rows whose gradients are summed one after the other; see sum_rows in linear.py
+NEAR = f32(1e-4)  # a variance below this fraction of the squared mean is imprecise
+BLOCK = 64  # rows whose gradients are summed in float32; see sum_rows in linear.py
 
 
 @part
@@ -29,10 +30,11 @@ def add_and_clear(x, total, i):
 
 @part
 def settled(x, row, center, variance):
-    """The mean of a row, what float32 leaves of it, and the variance, from a mean that is off.
+    """Correct an imprecise mean: the mean of a row, its part beyond float32, and the variance.
 
-    If the variance is small beside the mean, a few last places of it may be more than the numbers
-    differ by. Their mean distance from it belongs to the mean, and not to the variance.
+    If the variance is small compared with the mean, the rounding error of the mean may exceed the
+    differences between the numbers. Their mean distance from it belongs to the mean, not to the
+    variance.
     """
     distance = rest_of(x, row, center, variance)
     better = plus(center, distance)
@@ -42,7 +44,7 @@ def settled(x, row, center, variance):
 
 @part
 def rest_of(x, row, center, variance):
-    """What the mean of a row has beyond the float32 number `center`; 0 where it does not matter."""
+    """The part of a row's mean beyond the float32 number `center`; 0 where it does not matter."""
     if not variance < NEAR * center * center:
         return f32(0.0)
     total = f32(0.0)
@@ -87,8 +89,8 @@ def layer_norm(start, stop, x, weight, bias, eps, y, centers, variances):
 def layer_norm_gradient(start, stop, x, weight, eps, centers, variances, g, dx, dw, db):
     """dn = g·w,  dx = s·(dn − mean dn − n·mean(dn·n)),  dw = Σ g·n,  db = Σ g
 
-    dw and db (T, N): each of T threads sums over its own rows, in memory of its own, as threads
-    that write side by side wait for each other.
+    dw and db (T, N): each of T threads sums its own rows in its own memory, as threads that write
+    to neighbouring memory slow each other down.
     """
     parts, size = dw.shape[0], f32(x.shape[1])
     for i in range(start, stop):
@@ -160,32 +162,39 @@ def rms_norm_gradient(start, stop, x, weight, eps, squares, g, dx, dw):
                 add_and_clear(dw_here, dw, i)
 
 
-def normalizes_rows(x: Any, axes: tuple, *parameters: Any) -> bool:
-    """Whether the axes are the last ones, and weight and bias have their shape."""
+def normalizes_rows(x: Array, axes: tuple, *parameters: Any) -> bool:
+    """True if the axes are the last ones, and weight and bias have their shape."""
     last = axes == tuple(range(-len(axes), 0))
     return last and all(p is None or p.shape == x.shape[-len(axes) :] for p in parameters)
 
 
-def row_length(x: Any, axes: tuple) -> int:
+def row_length(x: Array, axes: tuple) -> int:
     return math.prod(x.shape[-len(axes) :])
 
 
-def sum_of_threads(x: Any, shape: tuple) -> Any:
+def sum_of_threads(x: Array, shape: tuple) -> Array:
     """(T, N) → (N) → `shape`, in float32"""
     return x.sum(axis=0).astype(np.float32).reshape(shape)
 
 
-def or_ones(weight: Any, size: int) -> Any:
+def or_ones(weight: Array | None, size: int) -> Array:
     return np.ones(size, dtype=np.float32) if weight is None else flat(weight)
 
 
-def kept_shape(x: Any, axes: tuple) -> tuple:
-    """The shape of means over `axes`, which stay as dimensions of length 1."""
+def kept_shape(x: Array, axes: tuple) -> tuple:
+    """The shape of means over `axes`, with keepdims."""
     return x.shape[: -len(axes)] + (1,) * len(axes)
 
 
-def layer_norm_forward(op: Any, x: Any, weight: Any, bias: Any, axes: tuple, eps: float,
-                       observe: Any = None) -> Any:  # fmt: skip
+def layer_norm_forward(
+    op: Any,
+    x: Array,
+    weight: Array | None,
+    bias: Array | None,
+    axes: tuple,
+    eps: float,
+    observe: Any = None,
+) -> Array:
     if observe is not None or not normalizes_rows(x, axes, weight, bias):
         return NotImplemented
     op.axes, op.eps = axes, eps
@@ -204,7 +213,7 @@ def layer_norm_forward(op: Any, x: Any, weight: Any, bias: Any, axes: tuple, eps
     return y
 
 
-def layer_norm_backward(op: Any, g: Any) -> Any:
+def layer_norm_backward(op: Any, g: Array) -> tuple:
     x, weight = op.saved
     centers, variances = op.kept(center_of), op.kept(mean_square)
     if centers is None or not normalizes_rows(x, op.axes, weight):
@@ -220,7 +229,7 @@ def layer_norm_backward(op: Any, g: Any) -> Any:
     return dx, sum_of_threads(dw, shape), sum_of_threads(db, shape)
 
 
-def rms_norm_forward(op: Any, x: Any, weight: Any, axes: tuple, eps: float) -> Any:
+def rms_norm_forward(op: Any, x: Array, weight: Array | None, axes: tuple, eps: float) -> Array:
     if not normalizes_rows(x, axes, weight):
         return NotImplemented
     op.axes, op.eps = axes, eps
@@ -233,7 +242,7 @@ def rms_norm_forward(op: Any, x: Any, weight: Any, axes: tuple, eps: float) -> A
     return y
 
 
-def rms_norm_backward(op: Any, g: Any) -> Any:
+def rms_norm_backward(op: Any, g: Array) -> tuple:
     x, weight = op.saved
     squares = op.kept(mean_square)
     if squares is None or not normalizes_rows(x, op.axes, weight):

@@ -6,20 +6,21 @@ from typing import Any
 
 import numpy as np
 
+from ..backend import Array
 from .machinery.blas import gemm, share
 from .machinery.compile import parallel, part
 from .machinery.contiguous import as_rows
 from .machinery.memory import empty
 from .machinery.threads import get_num_threads
 
-BLOCK = 64  # rows that are summed one after the other
+BLOCK = 64  # rows that are summed in float32
 
 
 @parallel
 def linear(start, stop, x, weight, bias, y):
     """y = x·Wᵀ + b in the rows start … stop; x (M, K), W (N, K), y (M, N). bias may be empty.
 
-    The bias is there first, and the product is added to it.
+    y starts as the bias, and the product is added to it.
     """
     if bias.size:
         for row in range(start, stop):
@@ -30,9 +31,9 @@ def linear(start, stop, x, weight, bias, y):
 
 @parallel
 def linear_gradient(start, stop, parts, x, weight, g, dx, dw, db):
-    """dx = g·W, some rows in each of the parts;  dW = gᵀ·x and db = Σ g, some columns of g
+    """dx = g·W, divided by rows;  dW = gᵀ·x and db = Σ g, divided by columns of g
 
-    What is empty is not asked for.
+    Results with an empty array are not computed.
     """
     for i in range(start, stop):
         first, last = share(g.shape[0], parts, i)
@@ -47,17 +48,17 @@ def linear_gradient(start, stop, parts, x, weight, g, dx, dw, db):
 
 @part
 def sum_rows(x, first, last, total):
-    """total ← Σ x over the rows, in the columns first … last.
+    """total ← Σ x over the rows, in columns first … last.
 
-    Many float32 numbers, one after the other, lose digits: blocks of rows are summed so, which
-    vectorises, and the sums of blocks are added as float64.
+    A long float32 sum loses digits. So blocks of rows are summed in float32, which vectorises, and
+    the sums of blocks are added in float64.
     """
     wide = np.zeros(total.size, dtype=np.float64)
     sum = np.empty_like(total)  # of a block
     for begin in range(0, x.shape[0], BLOCK):
         sum[:] = 0
         for row in range(begin, min(begin + BLOCK, x.shape[0])):
-            line = x[row, first:last]  # loops vectorise along what they run through from 0 on
+            line = x[row, first:last]  # loops over a slice from 0 on vectorise
             for j in range(sum.size):
                 sum[j] += line[j]
         for j in range(wide.size):
@@ -69,7 +70,7 @@ _NO_MATRIX = np.empty((0, 0), dtype=np.float32)
 _NO_VECTOR = np.empty(0, dtype=np.float32)
 
 
-def linear_forward(op: Any, x: Any, weight: Any, bias: Any) -> Any:
+def linear_forward(op: Any, x: Array, weight: Array, bias: Array | None) -> Array:
     if not weight.flags.c_contiguous or (bias is not None and bias.shape != weight.shape[:1]):
         return NotImplemented
     op.shape = x.shape
@@ -80,7 +81,7 @@ def linear_forward(op: Any, x: Any, weight: Any, bias: Any) -> Any:
     return y
 
 
-def linear_backward(op: Any, g: Any) -> Any:
+def linear_backward(op: Any, g: Array) -> tuple:
     x, weight = op.saved
     broadcast = op.needs(2) and op.bias_shape != g.shape[-1:]
     if broadcast or (weight is not None and not weight.flags.c_contiguous):

@@ -1,4 +1,4 @@
-"""max_pool of lines and pictures, plane by plane; equations as in ops/pooling.py."""
+"""max_pool in one or two dimensions, plane by plane; equations as in ops/pooling.py."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from ..backend import Array
 from .convolution import span
 from .machinery.compile import parallel, part
 from .machinery.contiguous import contiguous
 from .machinery.memory import empty
 
-NONE = 255  # the number of no tap
+NONE = 255  # no tap
 
 
 @parallel
 def max_pool(start, stop, x, geometry, y, winner):
     """y = the largest element of each window, and the number of its tap; x (M, H, W), y (M, H', W')
 
-    Of equal ones the first, of several NaN the last.
+    Among equal elements the first one, among NaN the last.
     """
     kh, kw, sh, sw, ph, pw, dh, dw = geometry
     for m in range(start, stop):
@@ -36,7 +37,7 @@ def max_pool(start, stop, x, geometry, y, winner):
 
 @part
 def keep_larger(x, stride, tap, best, winner):
-    """best ← x where that is larger, and winner ← tap there; without a branch, as none can tell."""
+    """best ← x where that is larger, and winner ← tap there; branchless, as it is unpredictable."""
     for j in range(best.size):
         v = x[j * stride]
         take = (v > best[j]) | (v != v) | (winner[j] == NONE)
@@ -58,23 +59,27 @@ def max_pool_transpose(start, stop, x, winner, geometry, y):
 
 
 def _geometry(windows: Any) -> tuple | None:
-    """kernel, stride, padding and dilation, of rows and columns in turn; None: not for a kernel."""
+    """kernel, stride, padding and dilation, each of rows and columns; None if not supported."""
     _, kernel, stride, padding, dilation, _ = windows
     taps = math.prod(kernel)
-    if len(kernel) > 2 or taps > NONE or len(windows.taps()) != taps:  # a tap is outside everywhere
+    if (
+        len(kernel) > 2 or taps > NONE or len(windows.taps()) != taps
+    ):  # a tap that is always outside
         return None
-    if len(kernel) == 1:  # a line is a picture of one row
+    if len(kernel) == 1:  # one dimension: an image of one row
         return (1, *kernel, 1, *stride, 0, *padding, 1, *dilation)
     return (*kernel, *stride, *padding, *dilation)
 
 
-def _planes(x: Any, dims: int) -> Any:
-    """(…, H, W) → (M, H, W), and (…, W) → (M, 1, W) for lines."""
+def _planes(x: Array, dims: int) -> Array:
+    """(…, H, W) → (M, H, W); in one dimension (…, W) → (M, 1, W)"""
     size = x.shape[-dims:] if dims == 2 else (1, x.shape[-1])
     return contiguous(x.reshape(-1, *size))
 
 
-def max_pool_forward(op: Any, x: Any, windows: Any, with_positions: bool, known: Any = None) -> Any:
+def max_pool_forward(
+    op: Any, x: Array, windows: Any, with_positions: bool, known: Any = None
+) -> Array:
     geometry = _geometry(windows)
     if geometry is None or with_positions or known is not None:
         return NotImplemented
@@ -86,7 +91,7 @@ def max_pool_forward(op: Any, x: Any, windows: Any, with_positions: bool, known:
     return y
 
 
-def max_pool_transpose_forward(op: Any, x: Any, winner: Any, windows: Any) -> Any:
+def max_pool_transpose_forward(op: Any, x: Array, winner: Array, windows: Any) -> Array:
     geometry = _geometry(windows)
     if geometry is None or winner.dtype != np.uint8:
         return NotImplemented

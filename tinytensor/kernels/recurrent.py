@@ -1,8 +1,8 @@
-"""Recurrent layers through all their steps; equations as in ops/recurrent.py.
+"""LSTM, GRU and RNN over all steps of a sequence; equations as in ops/recurrent.py.
 
-Each thread takes some of the sequences through all steps, so that threads never wait for each
-other. A step multiplies the state by its weights, adds that to what came from the inputs, and goes
-once over the gates.
+Each thread computes all steps of its own sequences, so threads never wait for each other. A step
+multiplies the state by its weights, adds the product to the inputs' share, and makes one pass over
+the gates.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..backend import Array
 from .linear import linear, linear_gradient
 from .machinery.compile import parallel, part
 from .machinery.contiguous import as_rows, contiguous, flat
@@ -20,22 +21,24 @@ from .machinery.threads import get_num_threads
 from .machinery.vector_math import f32, sigmoid, tanh, times
 
 ZERO, ONE = f32(0.0), f32(1.0)
-NO_MATRIX = np.empty((0, 0), dtype=np.float32)  # stands for what is not asked for
+NO_MATRIX = np.empty((0, 0), dtype=np.float32)  # an argument or result that is not needed
 NO_NUMBERS = np.empty(0, dtype=np.float32)
 
 
-def share_of_inputs(x: Any, w_ih: Any, bias: Any, z: Any) -> Any:
-    """z = w_ih·x + bias, for all steps at once; gives x as rows. bias may be empty."""
+def share_of_inputs(x: Array, w_ih: Array, bias: Array, z: Array) -> Array:
+    """z = w_ih·x + bias, for all steps at once; returns x as rows. bias may be empty."""
     rows = as_rows(x)
     linear(rows.shape[0], rows, contiguous(w_ih), bias, as_rows(z))
     return rows
 
 
-def weight_gradients(op: Any, inputs: Any, states: Any, w_ih: Any, dz: Any, ds: Any) -> tuple:
+def weight_gradients(
+    op: Any, inputs: Array, states: Array, w_ih: Array, dz: Array, ds: Array
+) -> tuple:
     """dx = dz·w_ih,  dw_ih = Σ dzₜᵀ·xₜ,  dw_hh = Σ dsₜᵀ·hₜ₋₁,  Σ dzₜ,  Σ dsₜ
 
-    dz and ds (T, N, G·H) are the gradients of what the gates get from the inputs and from the
-    state. Where they are one and the same, the second sum is left out.
+    dz and ds (T, N, G·H) are the gradients of the gates' inputs from x and from the state. If they
+    are the same array, the second sum is omitted.
     """
     parts, from_inputs, from_state = get_num_threads(), as_rows(dz), as_rows(ds)
     gates, size = from_inputs.shape[1], states.shape[2]
@@ -59,8 +62,8 @@ def weight_gradients(op: Any, inputs: Any, states: Any, w_ih: Any, dz: Any, ds: 
 def lstm(start, stop, w, gates, cells, states):
     """gates ← σ or tanh of gates + hₜ₋₁·w;  cₜ = f·cₜ₋₁ + i·g,  hₜ = o·tanh cₜ
 
-    gates (T, N, 4, H) starts as the inputs' share. states (T + 1, N, H) holds h, of the start
-    first; cells (T + 1, N, H) all c.
+    gates (T, N, 4, H) starts as the inputs' share. states (T + 1, N, H) holds all h, the initial
+    one first; cells (T + 1, N, H) all c.
     """
     z = gates.reshape(gates.shape[0], gates.shape[1], w.shape[1])  # (T, N, 4, H) → (T, N, 4H)
     panels = empty_panels(w.shape[0], w.shape[1])
@@ -93,7 +96,7 @@ def lstm_gates(z, cells, states, t, n):
 
 @parallel
 def lstm_gradient(start, stop, w, gates, cells, gy, d_gates, dh, dc):
-    """dzₜ from gₕ = gyₜ + dh and dc, which then are dh ← dzₜ·w, dc ← s·f, for the step before."""
+    """dzₜ from gₕ = gyₜ + dh and dc; then dh ← dzₜ·w, dc ← s·f, for the previous step."""
     dz = d_gates.reshape(gates.shape[0], gates.shape[1], w.shape[0])  # (T, N, 4, H) → (T, N, 4H)
     panels = empty_panels(w.shape[0], w.shape[1])
     pack(w, panels)
@@ -124,7 +127,9 @@ def lstm_gates_gradient(z, cells, gy, t, n, dh, dz, dc):
         dc[n, j] *= z[t, n, 1, j]
 
 
-def lstm_sequence_forward(op: Any, x: Any, h: Any, c: Any, w_ih: Any, w_hh: Any, b: Any) -> Any:
+def lstm_sequence_forward(
+    op: Any, x: Array, h: Array, c: Array, w_ih: Array, w_hh: Array, b: Array | None
+) -> tuple:
     (steps, samples), size = x.shape[:2], h.shape[1]
     z = empty((steps, samples, 4 * size))
     cells = empty((steps + 1, samples, size))
@@ -137,7 +142,7 @@ def lstm_sequence_forward(op: Any, x: Any, h: Any, c: Any, w_ih: Any, w_hh: Any,
     return copy(states[1:]), copy(cells[-1])
 
 
-def lstm_sequence_backward(op: Any, gy: Any, gk: Any) -> Any:
+def lstm_sequence_backward(op: Any, gy: Array, gk: Array) -> tuple:
     kept = op.kept(lstm)
     if kept is None:
         return NotImplemented
@@ -162,8 +167,8 @@ def lstm_sequence_backward(op: Any, gy: Any, gk: Any) -> Any:
 def gru(start, stop, w, bias, gates, shares, states):
     """gates ← r, u, n;  hₜ = n + u·(hₜ₋₁ − n)
 
-    gates (T, N, 3, H) starts as the inputs' share. shares (T, N, H) ← sₙ = hₜ₋₁·wₙ + bias, which r
-    is multiplied by. states (T + 1, N, H) holds h, of the start first.
+    gates (T, N, 3, H) starts as the inputs' share. shares (T, N, H) ← sₙ = hₜ₋₁·wₙ + bias, the
+    factor of r. states (T + 1, N, H) holds all h, the initial one first.
     """
     size = w.shape[0]
     z = gates.reshape(gates.shape[0], gates.shape[1], 3 * size)  # (T, N, 3, H) → (T, N, 3H)
@@ -180,7 +185,7 @@ def gru(start, stop, w, bias, gates, shares, states):
 
 @part
 def gru_gates(z, bias, shares, states, t, n):
-    """r, u, n = σ, σ, tanh, in place: of the rows of z, to the last of which r·(s + bias) is added;
+    """r, u, n = σ, σ, tanh of the three rows of z, in place, after adding r·(s + bias) to the last;
     hₜ₊₁ = n + u·(hₜ − n)
     """
     size = z.shape[3]
@@ -199,7 +204,7 @@ def gru_gates(z, bias, shares, states, t, n):
 
 @parallel
 def gru_gradient(start, stop, w, gates, shares, states, gy, d_gates, d_shares, dh):
-    """dzₜ and dsₜ from g = gyₜ + dh, which then is dh ← g·u + dsₜ·w, for the step before."""
+    """dzₜ and dsₜ from g = gyₜ + dh; then dh ← g·u + dsₜ·w, for the previous step."""
     # (T, N, 3, H) → (T, N, 3H)
     ds = d_shares.reshape(gates.shape[0], gates.shape[1], w.shape[0])
     panels = empty_panels(w.shape[0], w.shape[1])
@@ -236,13 +241,13 @@ def gru_gates_gradient(z, shares, states, gy, t, n, dh, dz, ds):
 
 
 def gru_sequence_forward(
-    op: Any, x: Any, h: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any
-) -> Any:
+    op: Any, x: Array, h: Array, w_ih: Array, w_hh: Array, b_ih: Array | None, b_hh: Array | None
+) -> Array:
     (steps, samples), size = x.shape[:2], h.shape[1]
     z = empty((steps, samples, 3 * size))
     shares, states = empty((steps, samples, size)), empty((steps + 1, samples, size))
     states[0] = h
-    # b_hh of r and u may as well come with the inputs; that of n is multiplied by r
+    # b_hh of r and u is added to the inputs' share; that of n is multiplied by r
     bias = np.zeros(3 * size, h.dtype) if b_ih is None else b_ih.copy()
     bias_n = np.zeros(size, h.dtype)
     if b_hh is not None:
@@ -255,7 +260,7 @@ def gru_sequence_forward(
     return copy(states[1:])
 
 
-def gru_sequence_backward(op: Any, gy: Any) -> Any:
+def gru_sequence_backward(op: Any, gy: Array) -> tuple:
     kept = op.kept(gru)
     if kept is None:
         return NotImplemented
@@ -280,8 +285,8 @@ def gru_sequence_backward(op: Any, gy: Any) -> Any:
 def rnn(start, stop, w, rectified, states):
     """hₜ = tanh, or max(0, …), of hₜ + hₜ₋₁·w
 
-    states (T + 1, N, H) holds h of the start, then the inputs' share for each step, and in the end
-    all h.
+    states (T + 1, N, H) starts as the initial h and the inputs' share of each step, and ends as all
+    h.
     """
     panels = empty_panels(w.shape[0], w.shape[1])
     pack(w, panels)
@@ -299,7 +304,7 @@ def rnn(start, stop, w, rectified, states):
 
 @parallel
 def rnn_gradient(start, stop, w, rectified, states, gy, dz, dh):
-    """dzₜ from g = gyₜ + dh, which then is dh ← dzₜ·w, for the step before."""
+    """dzₜ from g = gyₜ + dh; then dh ← dzₜ·w, for the previous step."""
     panels = empty_panels(w.shape[0], w.shape[1])
     pack(w, panels)
     for t in range(dz.shape[0] - 1, -1, -1):
@@ -316,8 +321,8 @@ def rnn_gradient(start, stop, w, rectified, states, gy, dz, dh):
 
 
 def rnn_sequence_forward(
-    op: Any, x: Any, h: Any, w_ih: Any, w_hh: Any, b: Any, nonlinearity: str
-) -> Any:
+    op: Any, x: Array, h: Array, w_ih: Array, w_hh: Array, b: Array | None, nonlinearity: str
+) -> Array:
     op.nonlinearity = nonlinearity
     states = empty((x.shape[0] + 1, *h.shape))
     states[0] = h
@@ -327,7 +332,7 @@ def rnn_sequence_forward(
     return copy(states[1:])
 
 
-def rnn_sequence_backward(op: Any, gy: Any) -> Any:
+def rnn_sequence_backward(op: Any, gy: Array) -> tuple:
     kept = op.kept(rnn)
     if kept is None:
         return NotImplemented

@@ -1,6 +1,6 @@
-"""Mamba's scan, channel by channel: the state of a channel stays in registers from step to step.
+"""Mamba's scan, channel by channel: the state of a channel stays in registers between steps.
 
-Equations and letters as in ops/selective_scan.py. Each thread takes some channels of all samples.
+Equations and letters as in ops/selective_scan.py. Each thread handles some channels of all samples.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from numba import types
 
+from ..backend import Array
 from .machinery.blas import share
 from .machinery.compile import parallel_for
 from .machinery.memory import empty
 from .machinery.threads import get_num_threads
 from .machinery.vector_math import exp, f32
 
-_series = types.Array(types.float32, 3, "A", readonly=True)  # (N, E, L), however it lies in memory
+_series = types.Array(types.float32, 3, "A", readonly=True)  # (N, E, L), in any layout
 _result = types.Array(types.float32, 3, "C")
 _matrix = types.Array(types.float32, 2, "C")
 _sums = types.Array(types.float32, 4, "C")
@@ -46,7 +47,7 @@ def scan(start, stop, u, delta, A, B, C, y, last):
 def scan_gradient(start, stop, u, delta, A, B, C, gy, gh, du, ddelta, dA, dB, dC):
     """du, dΔ (N, E, L), dA (E, S), and dB, dC (T, N, L, S), to be summed over T threads
 
-    First the states again, all steps of a channel; then λ, from the last step to the first.
+    For each channel, first recompute the states of all steps; then λ, from last step to first.
     """
     samples, channels, steps = u.shape
     for i in range(start, stop):
@@ -85,19 +86,19 @@ def scan_gradient(start, stop, u, delta, A, B, C, gy, gh, du, ddelta, dA, dB, dC
                     ddelta[n, e, t] = along + dinput * x
 
 
-def _steps_first(x: Any) -> Any:
+def _steps_first(x: Array) -> Array:
     """(N, S, L) → (N, L, S), contiguous"""
     return np.array(x.swapaxes(1, 2), order="C")
 
 
-def selective_scan_forward(op: Any, u: Any, delta: Any, A: Any, B: Any, C: Any) -> Any:
+def selective_scan_forward(op: Any, u: Array, delta: Array, A: Array, B: Array, C: Array) -> tuple:
     y, last = empty(u.shape), empty((*u.shape[:2], A.shape[1]))
     A = np.array(A, order="C")
     scan(u.shape[1], u, delta, A, _steps_first(B), _steps_first(C), y, last)
     return y, last
 
 
-def selective_scan_backward(op: Any, gy: Any, gh: Any) -> Any:
+def selective_scan_backward(op: Any, gy: Array, gh: Array) -> tuple:
     u, delta, A, B, C = op.saved
     threads, samples, steps, size = get_num_threads(), u.shape[0], u.shape[2], A.shape[1]
     du, ddelta, dA = empty(u.shape), empty(u.shape), empty(A.shape)

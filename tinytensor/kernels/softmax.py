@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ..backend import Array
 from .machinery.compile import parallel
 from .machinery.contiguous import as_rows
 from .machinery.memory import empty
@@ -14,7 +16,7 @@ from .machinery.vector_math import exp, f32, minus
 
 @parallel
 def softmax(start, stop, x, y):
-    """y = exp(x − max x) / Σ exp(x − max x) for each row; NaN for a row of −inf only."""
+    """y = exp(x − max x) / Σ exp(x − max x) for each row; NaN for a row that is all −inf."""
     for row in range(start, stop):
         line, out = x[row], y[row]
         top = line[0]
@@ -68,8 +70,8 @@ def log_softmax_gradient(start, stop, y, g, dx):
             out[j] = slope[j] - exp(line[j]) * total
 
 
-def _forward(kernel: Any) -> Any:
-    def forward(op: Any, x: Any, dim: int) -> Any:
+def _forward(kernel: Callable) -> Callable:
+    def forward(op: Any, x: Array, dim: int) -> Array:
         if dim % x.ndim != x.ndim - 1:
             return NotImplemented
         op.dim = dim
@@ -81,8 +83,8 @@ def _forward(kernel: Any) -> Any:
     return forward
 
 
-def _backward(kernel: Any) -> Any:
-    def backward(op: Any, g: Any) -> Any:
+def _backward(kernel: Callable) -> Callable:
+    def backward(op: Any, g: Array) -> Array:
         (y,) = op.saved
         if op.dim % y.ndim != y.ndim - 1:
             return NotImplemented

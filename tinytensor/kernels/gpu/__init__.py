@@ -2,10 +2,15 @@
 
 An op's own version launches one kernel for each step of its equation, and each one reads and writes
 the whole array. Here an elementwise equation is one launch. The functions have the names and
-arguments of those in `tinytensor/kernels/<module>.py`; what is not here, the op does itself: CuPy's
-products, sums and maxima are fast as they are.
+arguments of those in `tinytensor/kernels/<module>.py`. Ops without a kernel here run their own
+version: CuPy's products, sums and maxima are already fast.
 
-In the code of a kernel T is the arrays' type, and arrays broadcast against each other.
+    activation.py     gelu, silu
+    adam.py           a step of Adam
+    cross_entropy.py  the gradient of cross_entropy
+    layer_norm.py     layer_norm and rms_norm
+
+In the code of a kernel, T is the type of the arrays, and arrays broadcast against each other.
 """
 
 from __future__ import annotations
@@ -18,7 +23,7 @@ from ... import devices
 
 
 def elementwise(name: str, inputs: str, outputs: str, code: str) -> Callable:
-    """A kernel that runs `code` for each element: kernel(inputs …) or kernel(inputs …, outputs …).
+    """Return a kernel that runs `code` for each element: kernel(inputs …[, outputs …]).
 
     inputs and outputs are declarations such as "T x, T g".
     """
@@ -30,7 +35,7 @@ def elementwise(name: str, inputs: str, outputs: str, code: str) -> Callable:
 
 
 def sum_of(name: str, inputs: str, code: str) -> Callable:
-    """A kernel for Σ `code` over axes: kernel(inputs …, axis=(…)), which stay, of length 1."""
+    """Return a kernel for Σ `code` over axes, with keepdims: kernel(inputs …, axis=(…))."""
 
     def run(*args: Any, axis: tuple) -> Any:
         kernel = _sum_of(devices.gpu(), inputs, code, f"tinytensor_{name}")
@@ -39,7 +44,7 @@ def sum_of(name: str, inputs: str, code: str) -> Callable:
     return run
 
 
-# CuPy compiles a kernel when it is first used, and keeps it on disk.
+# CuPy compiles a kernel at its first use and caches it on disk.
 
 
 @functools.cache

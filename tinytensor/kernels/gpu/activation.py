@@ -1,10 +1,11 @@
-"""Activations, one launch in each direction; equations as in ops/activation.py."""
+"""gelu and silu, one launch in each direction; equations as in ops/activation.py."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from ...backend import Array
 from ...ops.activation import ONE_OVER_SQRT_2_PI, SQRT_HALF, TANH_CUBIC, TANH_SCALE
 from . import elementwise
 
@@ -35,7 +36,7 @@ def _forward(kernel: Callable) -> Callable:
 
 
 def _backward(kernel: Callable) -> Callable:
-    def backward(op: Any, g: Any) -> Any:
+    def backward(op: Any, g: Array) -> Array:
         (x,) = op.saved
         return kernel(x, g)
 

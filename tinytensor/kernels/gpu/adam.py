@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from ...backend import Array
 from . import elementwise
 
 adam = elementwise(
@@ -18,8 +17,10 @@ adam = elementwise(
 )  # fmt: skip
 
 
-def adam_update(p: Any, g: Any, m: Any, v: Any, group: dict, rate: float, root: float) -> None:
-    """rate: lr / (1 − β₁ᵗ), root: √(1 − β₂ᵗ); p, m and v are written to."""
+def adam_update(
+    p: Array, g: Array, m: Array, v: Array, group: dict, rate: float, root: float
+) -> None:
+    """Update p, m and v in place; rate: lr / (1 − β₁ᵗ), root: √(1 − β₂ᵗ)."""
     lr, (beta1, beta2) = float(group["lr"]), group["betas"]
     decay, decoupled = group["weight_decay"], group["decoupled_weight_decay"]
     shrink, added = (1 - lr * decay, 0.0) if decoupled else (1.0, decay)

@@ -1,10 +1,10 @@
-"""The gradient of cross_entropy, written in one launch; equations as in ops/cross_entropy.py."""
+"""The gradient of cross_entropy in one launch; equations as in ops/cross_entropy.py."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...backend import xp
+from ...backend import Array, xp
 from ...ops.cross_entropy import log_probabilities
 from . import elementwise
 
@@ -14,7 +14,7 @@ cross_entropy_gradient = elementwise(
 )  # fmt: skip
 
 
-def cross_entropy_backward(op: Any, g: Any) -> Any:
+def cross_entropy_backward(op: Any, g: Array) -> Array:
     """dx = g·pull·(softmax x − onehot t), x (M, C)"""
     x, target, pull, spread, _ = op.saved
     p = op.kept(log_probabilities)

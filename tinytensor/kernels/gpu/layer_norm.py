@@ -1,6 +1,6 @@
 """layer_norm and rms_norm over any axes; equations as in ops/layer_norm.py.
 
-A forward is a sum or two and one launch; so is a backward. c: the mean, v: the mean square around
+Forward and backward are one or two sums and one launch each. c: the mean, v: the mean square around
 it, both kept; s = 1 / √(v + eps).
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...backend import xp
+from ...backend import Array, xp
 from ...ops.layer_norm import center_of, mean_square
 from . import elementwise, sum_of
 
@@ -27,17 +27,24 @@ norm_gradient = elementwise(
 )  # fmt: skip
 
 
-def _constant(value: float, like: Any) -> Any:
-    """A number as an array, (1), which broadcasts: it stands for no weight, no bias, no mean."""
+def _constant(value: float, like: Array) -> Array:
+    """A number as an array of shape (1), in place of a missing weight, bias or mean."""
     return xp(like).full((1,), value, dtype=like.dtype)
 
 
-def _count(x: Any, axes: tuple) -> int:
+def _count(x: Array, axes: tuple) -> int:
     return math.prod(x.shape[axis] for axis in axes)
 
 
-def layer_norm_forward(op: Any, x: Any, weight: Any, bias: Any, axes: tuple, eps: float,
-                       observe: Any = None) -> Any:  # fmt: skip
+def layer_norm_forward(
+    op: Any,
+    x: Array,
+    weight: Array | None,
+    bias: Array | None,
+    axes: tuple,
+    eps: float,
+    observe: Any = None,
+) -> Array:
     op.axes, op.eps = axes, eps
     center = x.mean(axis=axes, keepdims=True)
     variance = square_sum(x, center, axis=axes) / _count(x, axes)
@@ -50,7 +57,7 @@ def layer_norm_forward(op: Any, x: Any, weight: Any, bias: Any, axes: tuple, eps
     return normalize(x, center, variance, _constant(eps, x), w, b)
 
 
-def layer_norm_backward(op: Any, g: Any) -> Any:
+def layer_norm_backward(op: Any, g: Array) -> tuple:
     x, weight = op.saved
     center, variance = op.kept(center_of), op.kept(mean_square)
     if center is None:
@@ -63,7 +70,7 @@ def layer_norm_backward(op: Any, g: Any) -> Any:
     return dx, dw, g
 
 
-def rms_norm_forward(op: Any, x: Any, weight: Any, axes: tuple, eps: float) -> Any:
+def rms_norm_forward(op: Any, x: Array, weight: Array | None, axes: tuple, eps: float) -> Array:
     op.axes, op.eps = axes, eps
     zero = _constant(0, x)
     square = square_sum(x, zero, axis=axes) / _count(x, axes)
@@ -72,7 +79,7 @@ def rms_norm_forward(op: Any, x: Any, weight: Any, axes: tuple, eps: float) -> A
     return normalize(x, zero, square, _constant(eps, x), w, zero)
 
 
-def rms_norm_backward(op: Any, g: Any) -> Any:
+def rms_norm_backward(op: Any, g: Array) -> tuple:
     x, weight = op.saved
     square = op.kept(mean_square)
     if square is None:

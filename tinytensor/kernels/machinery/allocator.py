@@ -1,8 +1,8 @@
-"""Large arrays and the C library: a program may ask it to keep the memory of freed ones.
+"""keep_memory: lets the C library keep the memory of freed large arrays.
 
 By default glibc takes the memory of a large array from the system and gives it back when the array
-is freed. A training step frees and makes the same arrays again and again, and each new page is
-filled with zeros by the system first.
+is freed. A training step frees and allocates the same arrays again and again, and the system fills
+each new page with zeros first.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from __future__ import annotations
 import ctypes
 import sys
 
-# Numbers of the settings, from <malloc.h>
+# Parameters of mallopt, from <malloc.h>
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
-LARGEST_ON_HEAP = 32 * 2**20  # the most that glibc takes for M_MMAP_THRESHOLD
-HIGHEST = 2**31 - 1  # of a C int
+LARGEST_ON_HEAP = 32 * 2**20  # the largest value that glibc accepts for M_MMAP_THRESHOLD
+HIGHEST = 2**31 - 1  # the largest C int
 
 
 def keep_memory() -> bool:
-    """Let the C library keep the memory of freed arrays up to 32 MB, for the next ones.
+    """Let the C library keep the memory of freed arrays, up to 32 MB each, for the next ones.
 
-    It is for training, as the first line of a program. A step of a small transformer took a quarter
-    less time with it, one of a convolutional network half; the process stays as large as its
-    largest step. It holds for all that the process does, other libraries too, until its end, so it
-    is never done unasked. Returns whether it was done: only glibc, the C library of most Linux
-    systems, knows of it.
+    Call it at the start of a training program. It took a quarter off the step of a small
+    transformer, and half off that of a convolutional network. The process stays as large as its
+    largest step. The setting affects the whole process, other libraries included, until it ends;
+    so it is never made by default. Returns False where it has no effect: only glibc, the C library
+    of most Linux systems, supports it.
 
         import tinytensor as tt
 
@@ -33,8 +33,8 @@ def keep_memory() -> bool:
     if mallopt is None:
         return False
     settings = {
-        M_MMAP_THRESHOLD: LARGEST_ON_HEAP,  # arrays below it live on the heap
-        M_TRIM_THRESHOLD: HIGHEST,  # of which no end is given back
+        M_MMAP_THRESHOLD: LARGEST_ON_HEAP,  # smaller arrays live on the heap
+        M_TRIM_THRESHOLD: HIGHEST,  # the heap is never trimmed
     }
     done = [mallopt(name, value) for name, value in settings.items()]
     return all(done)

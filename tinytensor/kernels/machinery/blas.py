@@ -1,4 +1,4 @@
-"""Matrix products inside a kernel: BLAS's gemm on any matrices whose rows are contiguous."""
+"""gemm: BLAS's matrix product inside a kernel, for matrices with contiguous rows."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from numba import types
 from .compile import part
 from .find_blas import find_blas
 
-# Compiled code, also what is kept on disk, finds the product by this name.
+# Compiled code, also from the cache on disk, finds the product by this name.
 blas = find_blas()
 if blas is not None:
     llvmlite.binding.add_symbol("tinytensor_sgemm", blas.product)
-# Sizes are 32 or 64 bits wide, as the library was built; it finds the lower half of a wider one in
-# the same register or place on the stack.
+# The library may be built for sizes of 32 or 64 bits. The lower half of a 64-bit argument is in the
+# same register, or at the same place on the stack, as a 32-bit one.
 _SIZE, _MATRIX, _FLAG = types.int64, types.voidptr, types.int32
 _sgemm = types.ExternalFunction(
     "tinytensor_sgemm",
@@ -27,7 +27,7 @@ _BY_ROWS, _PLAIN, _TRANSPOSED = 101, 111, 112
 
 @part
 def gemm(a, a_transposed, b, b_transposed, c, alpha, beta):
-    """c ← alpha·a·b + beta·c, of aᵀ or bᵀ where so said; c (M, N), rows contiguous in all three."""
+    """c ← alpha·a·b + beta·c, with aᵀ or bᵀ if transposed; c (M, N); all rows contiguous."""
     _sgemm(
         _BY_ROWS,
         _TRANSPOSED if a_transposed else _PLAIN,
@@ -37,7 +37,7 @@ def gemm(a, a_transposed, b, b_transposed, c, alpha, beta):
         a.shape[0] if a_transposed else a.shape[1],
         alpha,
         a.ctypes,
-        max(a.strides[0] // 4, a.shape[1]),  # NumPy gives a single row any stride
+        max(a.strides[0] // 4, a.shape[1]),  # a single row may have any stride in NumPy
         b.ctypes,
         max(b.strides[0] // 4, b.shape[1]),
         beta,
@@ -48,5 +48,5 @@ def gemm(a, a_transposed, b, b_transposed, c, alpha, beta):
 
 @part
 def share(whole, parts, i):
-    """(start, stop) of the i-th of so many nearly equal parts of 0 … whole."""
+    """(start, stop) of part i, where 0 … whole is divided into nearly equal parts."""
     return whole * i // parts, whole * (i + 1) // parts

@@ -1,11 +1,10 @@
-"""BLAS and forks: no product runs in several threads while a process forks.
+"""Keeps BLAS from running a product in several threads while the process forks.
 
-OpenBLAS ends its threads before a fork, and starts others when it needs them. But if another thread
-of the program is in a product at that moment, one of them may miss the order to end, and the fork
-waits for it for ever; and the child finds a lock of that product taken. So the forking thread first
-has BLAS use one thread, and waits for the products that began before. The child of a process with
-several threads keeps to one thread in BLAS. (Kernels do use several there: inside of them BLAS is
-single anyway.)
+OpenBLAS stops its threads before a fork and starts new ones when it needs them. But if another
+thread of the program is inside a product at that moment, a worker may miss the order to stop, and
+the fork hangs; or the child inherits a locked lock. So the forking thread first sets BLAS to one
+thread and waits for the products that have begun. In the child of a process with several threads,
+BLAS stays at one thread. (Kernels use several threads there: inside them BLAS has one anyway.)
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ PATIENCE = 10.0  # seconds
 class _BlasAtFork(HeldLock):
     def __init__(self) -> None:
         super().__init__(threading.RLock())
-        self.blas: Blas | None = None  # if it is held to one thread
+        self.blas: Blas | None = None  # set while it is limited to one thread
         self.threads = 1
 
     def hold(self) -> bool:
         held, self.blas = super().hold(), None
         if len(sys._current_frames()) > 1:
-            from .find_blas import find_blas  # here: most programs never need it
+            from .find_blas import find_blas  # imported here, as most programs never need it
 
             self.blas = find_blas()
         if self.blas is not None:
@@ -51,10 +50,10 @@ class _BlasAtFork(HeldLock):
 
 
 def _wait_for_products() -> None:
-    """Wait until no other thread is in a product that began before this call.
+    """Wait until no other thread is inside a product that began before this call.
 
-    It may be in one as long as it runs on at the same place of its Python code, and some thread
-    that is not Python's runs too.
+    A thread may still be inside one while it runs, stays at the same place of its Python code, and
+    some thread that is not Python's runs too.
     """
     start, end = _places(), time.monotonic() + PATIENCE
     while time.monotonic() < end:
@@ -68,16 +67,16 @@ def _wait_for_products() -> None:
 
 
 def _places() -> dict[int, Any]:
-    """Thread → where it is in its Python code."""
+    """Return {thread: its place in its Python code}."""
     return {thread: (f, f.f_lasti) for thread, f in sys._current_frames().items()}
 
 
 def _running() -> set[int]:
-    """The system's numbers of the other threads of this process that do not sleep."""
+    """Return the system ids of the other threads of this process that are running."""
     found = set()
-    with suppress(OSError):  # no Linux
+    with suppress(OSError):  # not Linux
         for task in os.listdir(TASKS):
-            with suppress(OSError), open(f"{TASKS}/{task}/stat") as file:  # it may have ended
+            with suppress(OSError), open(f"{TASKS}/{task}/stat") as file:  # it may be gone
                 if file.read().rpartition(")")[2].split()[0] == "R":
                     found.add(int(task))
     return found - {threading.get_native_id()}

@@ -1,20 +1,21 @@
-"""The kernel cache on disk: where it lies, whom it trusts, how it is checked.
+"""The kernel cache on disk: where it is, which files it trusts, how they are verified.
 
-Each compiled kernel is a file of its own, for one set of argument types; there is no index. A file
-holds machine code, and a pickle, which runs code when it is read. So it is only read if nobody but
-the user (or root) can have written it, and only used if a digest of its contents is right, which
-is keyed by all that the code depends on (fingerprint.py). Anything else counts as no file: the
-kernel is compiled. No error leaves this module; if kernels cannot be kept, one line says so.
+Each kernel, compiled for one set of argument types, is a file of its own; there is no index. A file
+holds machine code and a pickle, which can run code when it is read. So a file is read only if no
+one but the user or root can have written it, and used only if the digest of its contents is
+correct. The digest is keyed by everything that the code depends on (fingerprint.py). A file that
+fails is ignored, and the kernel is compiled. No error leaves this module; if kernels cannot be
+cached, one line on stderr says so.
 
-    NUMBA_CACHE_DIR     if set: a folder in it for each user and each folder of sources; otherwise
+    NUMBA_CACHE_DIR     if set: a subfolder for each user and each source folder; otherwise
     __pycache__         next to the kernel's source, and, if that cannot be written or trusted,
-    ~/.cache/numba      a folder in it for each folder of sources (elsewhere on macOS and Windows)
+    ~/.cache/numba      a subfolder for each source folder (another path on macOS and Windows)
 
-A folder is trusted if it and all folders above it belong to the user or root, and if group and
-others cannot write to it; above it, they may where the sticky bit is set, as in /tmp. Symbolic
-links are resolved first. So root neither reads nor writes in folders of other users. A file must
-belong to the user or root as well, be closed to writing by others, and be no link. (On Windows,
-which has no modes, nothing of this is checked.)
+A folder is trusted if it and all its parents belong to the user or root and are not writable by
+group or others; a parent may be, if its sticky bit is set, as in /tmp. Symbolic links are resolved
+first. So root neither reads nor writes in folders of other users. A file must also belong to the
+user or root, not be writable by others, and not be a link. (Windows has no modes; there nothing is
+checked.)
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from numba.misc.appdirs import AppDirs
 
 from . import fingerprint
 
-_config: Any = numba.config  # whose names are made when it is imported
+_config: Any = numba.config  # its attributes are created when it is imported
 _FIRST_LINE = b"tinytensor kernel 1\n"  # the number changes with the format
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 _BINARY = getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -53,19 +54,19 @@ _HOUR = 3600.0
 
 
 class KernelCache(NullCache):
-    """Numba's interface of a cache: it asks for a compiled kernel, and hands one over to keep."""
+    """Numba's cache interface: load and save one compiled kernel."""
 
     def __init__(self, kernel: Callable) -> None:
         self._kernel = kernel
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """The compiled kernel, or None.
+        """Return the compiled kernel, or None.
 
-        Numba's own cache would first import all that it may need to compile something, a third of
-        a warm start.
+        Numba's own cache would first import everything needed for compiling, which takes a third
+        of a warm start.
         """
-        rtsys.initialize(context)  # memory for arrays that a kernel makes
-        with suppress(Exception):  # a kernel that cannot be loaded is compiled
+        rtsys.initialize(context)  # memory for arrays that a kernel allocates
+        with suppress(Exception):  # a kernel that fails to load is compiled
             entry = _Entry(self._kernel, signature, context.codegen())
             for folder in entry.folders:
                 kept = entry.read(folder)
@@ -74,7 +75,7 @@ class KernelCache(NullCache):
         return None
 
     def save_overload(self, signature: Any, result: Any) -> None:
-        """Keep a compiled kernel in the first folder that takes it."""
+        """Write a compiled kernel to the first folder where that works."""
         if result.lifted or result.library.has_dynamic_globals:  # addresses in this process
             return
         reason = ""
@@ -86,14 +87,14 @@ class KernelCache(NullCache):
                 except OSError as error:
                     place = "make room, or set NUMBA_CACHE_DIR to another folder"
                     reason = f"{_reason(error, folder)}; {place}"
-        except Exception as error:  # such as a constant that cannot be pickled
+        except Exception as error:  # for example, a constant that cannot be pickled
             reason = f"{self._kernel.__name__}: {error}"
         if reason:
             _say_once(f"a kernel is not kept on disk but compiled in each process: {reason}")
 
 
 class _Entry:
-    """The file of a kernel that is compiled for certain types, here and now."""
+    """The cache file of a kernel, for certain types and on this machine."""
 
     def __init__(self, kernel: Callable, signature: Any, codegen: Any) -> None:
         file = os.path.abspath(kernel.__code__.co_filename)
@@ -103,7 +104,7 @@ class _Entry:
         sources = fingerprint.sources(file)
         self.key = fingerprint.digest(purpose, sources, fingerprint.code(kernel))
         self.folders = _folders(os.path.dirname(file), _config.CACHE_DIR)
-        # What is left after a change of the sources is found by the first half of the name.
+        # The first half of the name identifies files of older sources.
         self._purpose = f"{re.sub('[^A-Za-z0-9_.]', '', name)[:60]}-{purpose.hex()[:16]}-"
         self._version = f"{self._purpose}{sources.hex()[:8]}-"
         self._name = f"{self._version}{self.key.hex()[:16]}.kernel"
@@ -112,7 +113,7 @@ class _Entry:
         return hashlib.blake2b(kept, digest_size=32, key=self.key).digest()
 
     def read(self, folder: Path) -> bytes | None:
-        """What was kept; None if there is nothing, or nothing to be trusted."""
+        """Return the contents; None if there is no file, or none that can be trusted."""
         try:
             with os.fdopen(os.open(folder / self._name, _READ), "rb") as file:
                 state = os.fstat(file.fileno())
@@ -127,7 +128,7 @@ class _Entry:
         return kept if right else None
 
     def write(self, folder: Path, kept: bytes) -> None:
-        """Write the file under another name, and rename it: nobody sees half of it."""
+        """Write to a temporary file and rename it, so that no process sees half a file."""
         place = folder / self._name
         temporary = folder / f"{self._name}.{os.urandom(8).hex()}.tmp"
         try:
@@ -141,7 +142,7 @@ class _Entry:
         self._tidy(folder)
 
     def _tidy(self, folder: Path) -> None:
-        """Delete this kernel as of other sources, and what killed processes left half written."""
+        """Delete this kernel's files of older sources, and temporary files of killed processes."""
         with suppress(OSError), os.scandir(folder) as files:
             for file in files:
                 old = file.name.startswith(self._purpose)
@@ -159,7 +160,7 @@ class _Entry:
 
 @functools.cache
 def _folders(sources: str, chosen: str) -> tuple[Path, ...]:
-    """The folders for kernels of this folder of sources, that exist and can be trusted."""
+    """Return the cache folders for a source folder that exist and can be trusted."""
     short = hashlib.sha1(os.fsencode(sources)).hexdigest()[:16]
     name = f"{os.path.basename(sources)}_{short}"
     if chosen:
@@ -175,7 +176,7 @@ def _folders(sources: str, chosen: str) -> tuple[Path, ...]:
         os.path.join(AppDirs(appname="numba", appauthor=False).user_cache_dir, name),
     ):
         try:
-            if not os.path.isabs(place):  # "~", where there is no home
+            if not os.path.isabs(place):  # "~": there is no home folder
                 raise FileNotFoundError("there is no home folder")
             found.append(_trusted(Path(place)))
         except OSError as error:
@@ -187,7 +188,7 @@ def _folders(sources: str, chosen: str) -> tuple[Path, ...]:
 
 
 def _trusted(folder: Path) -> Path:
-    """The folder, made where it is missing, with links resolved; an OSError says what is wrong."""
+    """Return the folder, created if missing, links resolved; an OSError says what is wrong."""
     folder = Path(os.path.realpath(folder))
     for place in (*reversed(folder.parents), folder):
         try:
@@ -196,11 +197,11 @@ def _trusted(folder: Path) -> Path:
             with suppress(FileExistsError):
                 os.mkdir(place, 0o755)
             state = os.lstat(place)
-        if not stat.S_ISDIR(state.st_mode):  # or a link that was put there meanwhile
+        if not stat.S_ISDIR(state.st_mode):  # or a link that was created meanwhile
             raise NotADirectoryError(f"{place} is not a folder")
         problem = _open_to(state)
         if problem == "others" and state.st_mode & stat.S_ISVTX and place != folder:
-            problem = ""  # nobody can replace what is in it, and belongs to others
+            problem = ""  # sticky: no one can replace the files of others in it
         if problem == "others":
             raise PermissionError(f"others can write to {place}; run chmod go-w {place}")
         if problem:
@@ -209,10 +210,10 @@ def _trusted(folder: Path) -> Path:
 
 
 def _open_to(state: os.stat_result) -> str:
-    """Who else could have written a file or folder; "" if nobody but the user and root."""
+    """Return who else could have written a file or folder; "" if only the user and root."""
     if not hasattr(os, "geteuid"):
         return ""
-    # Root has the number of the owner of "/" also where users are mapped, as in some containers.
+    # The owner of "/" is root, also where user ids are mapped, as in some containers.
     if state.st_uid not in (os.geteuid(), 0, os.stat("/").st_uid):
         return f"another user ({state.st_uid})"
     return "others" if state.st_mode & _WRITABLE_BY_OTHERS else ""
@@ -226,7 +227,7 @@ def _open_to(state: os.stat_result) -> str:
 def say(text: str) -> None:
     """Print a line to standard error, if there is one."""
     if sys.stderr is not None:
-        with suppress(OSError, ValueError):  # it is closed, or its disk is full
+        with suppress(OSError, ValueError):  # stderr is closed, or its disk is full
             print(f"tinytensor: {text}", file=sys.stderr, flush=True)
 
 
@@ -245,25 +246,25 @@ def _reason(error: OSError, place: Any) -> str:
 
 
 # ------------------------------------------------------------------------------------------
-# What of a compiled kernel is kept
+# What is stored of a compiled kernel
 # ------------------------------------------------------------------------------------------
 
 
 def _reduce(result: Any) -> tuple:
-    """What goes to disk of a compiled kernel: its machine code, and what loads quickly."""
+    """Return what is written to disk: the machine code, and a form of the rest that loads fast."""
     whole = result._reduce()
     match whole:
         case (name, "object", (machine_code, module)), *rest, tuple():
-            # The last says which modules the kernel's parts come from. Only an error in one
-            # would look there, and for that Numba would import a good deal of itself.
+            # The last item lists the modules of the kernel's parts. Only errors need it, and for
+            # it Numba would import much of itself.
             return (name, "object", (machine_code, _names_only(module))), *rest, ()
-    return whole  # by a version of Numba that puts it otherwise
+    return whole  # a version of Numba with another format
 
 
 def _names_only(module: bytes) -> bytes:
-    """Of an LLVM module, what others may find in it, each empty: for lists of names, not for use.
+    """Return an LLVM module with the same public names and empty bodies.
 
-    (Numba keeps the whole, so that other functions may take it in; none does so with a kernel.)
+    (Numba stores the whole module so that other functions can inline it; none inlines a kernel.)
     """
     whole, own = llvm.parse_bitcode(module), (llvm.Linkage.internal, llvm.Linkage.private)
     functions, variables = (

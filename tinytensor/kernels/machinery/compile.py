@@ -1,4 +1,4 @@
-"""How kernels are compiled: on first use, once, and kept on disk."""
+"""Compiles kernels: on first use, once, with a cache on disk."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from .numba_pool import NumbaPool
 from .share_out import share_out
 from .threads import get_num_threads
 
-# Sums may be reordered, so that they vectorise, and a·b + c may be one instruction; but NaN and
-# infinity stay what they are (so no "arcp", whose estimate of 1/√∞ is NaN).
-# For one number of threads the result is the same, run to run.
+# Sums may be reordered, so that they vectorise, and a·b + c may be one instruction. NaN and
+# infinity are preserved (hence no "arcp", whose estimate of 1/√∞ is NaN).
+# For a given number of threads, results are the same in every run.
 _RULES = {"contract", "reassoc", "nsz"}
 _IN_ORDER = _RULES - {"reassoc"}
 _OPTIONS: dict[str, Any] = {
     "nogil": True,
     "fastmath": _RULES,
     "error_model": "numpy",
-    "no_cfunc_wrapper": True,  # C does not call it
+    "no_cfunc_wrapper": True,  # C code does not call it
 }
 _INLINED = {"nopython": True, "forceinline": True, "no_cpython_wrapper": True}
 
 
-_kernels: set[Callable] = set()  # what is called from Python, and so is kept on disk
+_kernels: set[Callable] = set()  # functions called from Python, which are cached on disk
 
 
 def _compile(kernel: Callable) -> Any:
@@ -45,25 +45,25 @@ def _compile(kernel: Callable) -> Any:
     return compiled
 
 
-_CFunc: Any = CFunc  # whose inner names have no types
+_CFunc: Any = CFunc  # its internals have no types
 
 
 class _ForKernels(_CFunc):
-    """A function that is compiled once, and that kernels call as they would one in C."""
+    """A function that is compiled once and called by kernels like a C function."""
 
     def _compile_uncached(self) -> Any:
         _say_compiling(self._pyfunc)
         return super()._compile_uncached()
 
 
-_for_kernels: list[_ForKernels] = []  # as long as these are there, so is their code
+_for_kernels: list[_ForKernels] = []  # keeps their machine code alive
 
 
 def compile_for_kernels(function: Callable, name: str, *arguments: Any) -> Any:
-    """Compile a function for these types of arguments; gives what kernels call it by.
+    """Compile a function for these argument types; returns the object by which kernels call it.
 
-    A part is compiled into each kernel that calls it; this is for what is too large for that, and
-    as its code is there once, it cannot come out with another rounding. Arrays are addresses in it.
+    A `part` is compiled into each kernel that calls it. This is for functions too large for that.
+    The code exists once, so it rounds the same way everywhere. It takes arrays as addresses.
     """
     as_words = tuple(types.intp if kind == types.voidptr else kind for kind in arguments)
     options = {key: _OPTIONS[key] for key in ("fastmath", "error_model")}
@@ -71,12 +71,12 @@ def compile_for_kernels(function: Callable, name: str, *arguments: Any) -> Any:
     compiled._cache = KernelCache(function)
     compiled.compile()
     _for_kernels.append(compiled)
-    llvm.add_symbol(name, compiled.address)  # also kernels that are kept on disk find it by that
+    llvm.add_symbol(name, compiled.address)  # kernels loaded from disk find it by this name, too
     return types.ExternalFunction(name, types.void(*arguments))
 
 
 class _Part(CPUDispatcher):
-    """A function for kernels alone: that which lets Python call it takes a sixth of compiling."""
+    """A function that only kernels call: a wrapper for Python would cost a sixth of compiling."""
 
     def __call__(self, *args: Any) -> Any:
         name = self.py_func.__name__
@@ -84,19 +84,19 @@ class _Part(CPUDispatcher):
 
 
 def part(function: Callable) -> Any:
-    """Compile a function that kernels call, into each of them.
+    """Compile a function into each kernel that calls it.
 
-    It is always inlined: as a function of its own it may come out with another rounding, and which
-    of the two a kernel calls would depend on whether it was loaded from disk.
+    It is always inlined. A separate function could round differently, and whether a kernel inlines
+    or calls it would depend on whether the kernel was loaded from disk.
     """
     return _Part(function, targetoptions={**_OPTIONS, **_INLINED})
 
 
 def ordered_part(function: Callable) -> Any:
-    """As `part`, for a function without sums over a loop: its steps stay in the order written.
+    """As `part`, but operations stay in the order written; for functions without sums over a loop.
 
-    Elsewhere of x − top − log LLVM may make x − (top + log), in which a large top swallows the
-    logarithm, and of x·scale·weight (x·weight)·scale, which may overflow on the way.
+    Elsewhere LLVM may turn x − top − log into x − (top + log), where a large top absorbs the
+    logarithm, and x·scale·weight into (x·weight)·scale, which may overflow on the way.
     """
     return _Part(function, targetoptions={**_OPTIONS, **_INLINED, "fastmath": _IN_ORDER})
 
@@ -107,17 +107,17 @@ def serial(function: Callable) -> Any:
 
 
 def parallel(function: Callable) -> Any:
-    """Compile a kernel whose work is shared out among the threads of the pool.
+    """Compile a kernel whose work is divided among the threads of the pool.
 
-    It is written for a part of the work: `function(start, stop, …)` does the rows, or whatever they
-    are, from start to stop. It is called for all of it: `kernel(count, …)` does those of 0 … count.
-    It is compiled for the types and memory layouts that it is first called with.
+    The function is written for a part of the work: `function(start, stop, …)` handles the rows, or
+    other items, from start to stop. It is called for all of it: `kernel(count, …)` handles items
+    0 … count. It is compiled for the types and memory layouts of its first call.
     """
     return _run_by(functools.cache(lambda: _compile(_for_all_parts(function))), function)
 
 
 def parallel_for(*types: Any) -> Callable:
-    """As `parallel`, for these types of arguments, whatever the layout of the arrays at hand."""
+    """As `parallel`, compiled for these argument types, whatever the layout of the arrays."""
 
     def compile(function: Callable) -> Any:
         @functools.cache
@@ -133,7 +133,7 @@ def parallel_for(*types: Any) -> Callable:
 
 
 def _run_by(kernel: Callable, function: Callable) -> Callable:
-    """What stands for `function`: runs the kernel, which is made when it is first asked for."""
+    """Return a function that runs the kernel, which is compiled at its first use."""
 
     @functools.wraps(function)
     def run(count: int, *args: Any) -> None:
@@ -143,9 +143,9 @@ def _run_by(kernel: Callable, function: Callable) -> Callable:
 
 
 def _for_all_parts(function: Callable) -> Callable:
-    """(count, parts, pool, …) → `function`(start, stop, …) for each part.
+    """Return a function (count, parts, pool, …) that calls `function(start, stop, …)` per part.
 
-    Its arguments are spelled out, as calls of a compiled function with `*args` take longer.
+    Its arguments are spelled out, as calling a compiled function with `*args` takes longer.
     """
     name, (_, _, *rest) = function.__name__, inspect.signature(function).parameters
     names = ", ".join(rest)
@@ -163,7 +163,7 @@ def _say_compiling(kernel: Callable) -> None:
 
 
 class _Notice(event.Listener):
-    """Says that a kernel is being compiled: it takes a second or two, once. Ctrl-C waits for it."""
+    """Reports a compilation, which takes a second or two, once. Ctrl-C waits for its end."""
 
     def on_start(self, event: Any) -> None:
         hold()

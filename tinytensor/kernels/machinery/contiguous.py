@@ -1,29 +1,28 @@
-"""Arrays as kernels take them. Each further layout would be a further compilation."""
+"""Arrays in the memory layout that kernels take: each other layout would be compiled separately."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import carray, types
 from numba.extending import intrinsic
 
+from ...backend import Array
 from .compile import part
 from .memory import copy
 
 
-def contiguous(x: Any) -> Any:
-    """x in its own shape, contiguous and writable (which is a type of its own to Numba)."""
+def contiguous(x: Array) -> Array:
+    """Return x, or a copy, contiguous and writable (to Numba, read-only is another type)."""
     return x if x.flags.writeable and x.flags.c_contiguous else copy(x)
 
 
-def flat(x: Any) -> Any:
-    """The elements of x, one after the other, contiguous and writable."""
+def flat(x: Array) -> Array:
+    """Return x as one dimension, contiguous and writable."""
     return contiguous(x).reshape(-1)
 
 
-def as_rows(x: Any) -> Any:
+def as_rows(x: Array) -> Array:
     """(…, N) → (M, N), contiguous and writable."""
     x = contiguous(x)
     if x.ndim == 2:
@@ -33,9 +32,10 @@ def as_rows(x: Any) -> Any:
 
 @part
 def line(x, i):
-    """Row i of x (M, N), whose rows are contiguous: an array that Numba knows to be so.
+    """Row i of x (M, N), whose rows are contiguous, as an array of contiguous type.
 
-    Of other arrays it does not know how far apart their numbers are, and loops do not vectorise.
+    For arrays of any layout Numba does not know the distance between elements, and loops over them
+    do not vectorise.
     """
     return carray(_pointer(x.ctypes.data + i * x.strides[0]), x.shape[1], np.float32)
 

@@ -1,4 +1,4 @@
-"""The BLAS that NumPy has loaded: where its matrix product is, and how its threads are counted."""
+"""Finds the BLAS that NumPy has loaded: its matrix product and its number of threads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-# OpenBLAS is built under many names: NumPy's wheels have scipy_cblas_sgemm64_, for one.
+# Builds of OpenBLAS name their functions differently: scipy_cblas_sgemm64_ in NumPy's wheels.
 NAMES = [f"{before}%s{after}" for before in ("", "scipy_") for after in ("", "64_", "_64")]
 
 
@@ -19,8 +19,8 @@ class Blas(NamedTuple):
     """A BLAS in this process.
 
     product        the address of its `cblas_sgemm`
-    get_threads    how many threads it uses
-    set_threads    has it use so many
+    get_threads    returns its number of threads
+    set_threads    sets its number of threads
     """
 
     product: int
@@ -30,7 +30,7 @@ class Blas(NamedTuple):
 
 @functools.cache
 def find_blas() -> Blas | None:
-    """The first library with a `cblas_sgemm`; None if there is none, as in a NumPy without BLAS."""
+    """Return the first library with a `cblas_sgemm`; None if NumPy was built without BLAS."""
     for library, get_threads, set_threads in _libraries():
         for name in NAMES:
             product = getattr(library, name % "cblas_sgemm", None)
@@ -42,7 +42,7 @@ def find_blas() -> Blas | None:
 
 
 def _openblas_threads(library: Any) -> Iterator[tuple[Callable[[], int], Callable[[int], Any]]]:
-    """(get the number of threads, set it), if the library is OpenBLAS under one of its names."""
+    """Yield (get, set) of the number of threads, if the library is a build of OpenBLAS."""
     for name in NAMES:
         get, set = (
             getattr(library, name % f"openblas_{do}_num_threads", None) for do in ("get", "set")
@@ -52,11 +52,11 @@ def _openblas_threads(library: Any) -> Iterator[tuple[Callable[[], int], Callabl
 
 
 def _libraries() -> Iterator[tuple[Any, Callable[[], int], Callable[[int], Any]]]:
-    """(library, get its number of threads, set it) of each that may be a BLAS, NumPy's first."""
+    """Yield (library, get, set its number of threads) for each possible BLAS, NumPy's first."""
     try:
         import threadpoolctl
     except ImportError:
-        # What NumPy's core is linked with is found through it; not on Windows.
+        # Libraries linked with NumPy's core are found through it; not on Windows.
         library = ctypes.CDLL(np._core._multiarray_umath.__file__)  # type: ignore[attr-defined]
         for get, set in _openblas_threads(library):
             yield library, get, set
@@ -64,12 +64,12 @@ def _libraries() -> Iterator[tuple[Any, Callable[[], int], Callable[[int], Any]]
     found = threadpoolctl.ThreadpoolController().select(user_api="blas").lib_controllers
     for controller in sorted(found, key=lambda c: "numpy" not in c.filepath):
         library = controller.dynlib
-        # OpenBLAS's own, as threadpoolctl's listen to one thread of the process only.
+        # OpenBLAS's own functions: threadpoolctl's affect one thread of the process only.
         for get, set in _openblas_threads(library):
             yield library, get, set
             break
         else:
             yield library, controller.get_num_threads, controller.set_num_threads
     accelerate = ctypes.util.find_library("Accelerate") if sys.platform == "darwin" else None
-    if accelerate is not None:  # NumPy's on newer Macs; it shares the work out as it likes
+    if accelerate is not None:  # NumPy's BLAS on newer Macs; its threads cannot be set
         yield ctypes.CDLL(accelerate), lambda: 1, lambda number: None

@@ -1,8 +1,8 @@
-"""What machine code on disk depends on: the kernel's code, its sources, versions and processor.
+"""Identifies a compiled kernel by its code, its sources, package versions and the processor.
 
-A kernel is known by its contents, never by the age or the place of a file. Its code is taken from
-memory, with the values of the constants it uses and all functions that are compiled into it; the
-source files, as contents, cover what is not reached from there.
+A kernel is identified by contents, never by the age or path of a file. Its code is read from
+memory, with the values of its constants and all functions that are compiled into it. The contents
+of the source files cover what cannot be reached from there.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ import numpy as np
 from numba import types
 from numba.core import config, sigutils
 
-# Environment variables of Numba that change the code, or the symbols that it calls.
+# Settings of Numba that change the machine code or the symbols that it calls.
 _SETTINGS = (
     "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "LOOP_VECTORIZE", "OPT", "SLP_VECTORIZE", "USING_SVML",
 )  # fmt: skip
-_KNOWN = ("numba", "numpy", "llvmlite")  # packages whose versions stand for their functions
+_KNOWN = ("numba", "numpy", "llvmlite")  # packages identified by their version
 _PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), np.generic, np.dtype)
 
 
 def digest(*texts: Any) -> bytes:
-    """32 bytes that stand for these texts, in this order."""
+    """Return 32 bytes that identify these texts, in this order."""
     return hashlib.blake2b(repr(texts).encode(), digest_size=32).digest()
 
 
@@ -39,7 +39,7 @@ def digest(*texts: Any) -> bytes:
 def environment(codegen: Any) -> bytes:
     """Digest of versions, settings, and the processors that code is compiled for and runs on.
 
-    The two differ with NUMBA_CPU_NAME=generic; sizes of tiles depend on the second.
+    The two differ with NUMBA_CPU_NAME=generic; tile sizes depend on the second.
     """
     packages = numba.__version__, llvmlite.__version__, np.__version__
     python = sys.implementation.name, sys.version, getattr(sys, "abiflags", "")
@@ -49,9 +49,9 @@ def environment(codegen: Any) -> bytes:
 
 
 def types_of(signature: Any) -> str:
-    """The types that a kernel is compiled for, from whichever form Numba has them in.
+    """Return the types that a kernel is compiled for, from any form in which Numba has them.
 
-    With a type of the result, it is a function for other kernels.
+    With a result type, it is a function that kernels call.
     """
     return str(sigutils.normalize_signature(signature))
 
@@ -74,7 +74,7 @@ def _contents_of(file: Path) -> bytes:
 
 
 def code(kernel: Callable) -> bytes:
-    """Digest of a kernel's bytecode, constants and, in turn, of all functions it calls."""
+    """Digest of a kernel's bytecode and constants, and of all functions that it calls."""
     waiting, seen, texts = [kernel], {kernel}, []
     while waiting:
         text, called = _look_into(waiting.pop())
@@ -88,7 +88,7 @@ def code(kernel: Callable) -> bytes:
 
 @functools.cache
 def _look_into(function: Any) -> tuple[bytes, tuple]:
-    """Digest of what is in a function itself, and the functions that it uses."""
+    """Return the digest of a function without its callees, and the callees."""
     called: list[Any] = []
     names: set[str] = set()
     texts: list[Any] = [function.__module__, function.__qualname__]
@@ -112,11 +112,11 @@ def _nested(code: CodeType) -> Iterator[CodeType]:
 
 
 def _describe(value: Any, called: list) -> Any:
-    """A text for a constant or a name, the same in each process; functions go to `called`."""
+    """Describe a constant or a global, the same in each process; add functions to `called`."""
     if isinstance(value, ModuleType):
         return value.__name__
     function = getattr(value, "py_func", None) or getattr(value, "_defn", value)
-    match function:  # of a part or a kernel, of an intrinsic, or the value itself
+    match function:  # a part or kernel, an intrinsic, or the value itself
         case FunctionType():
             if function.__module__.partition(".")[0] not in _KNOWN:
                 called.append(function)
@@ -128,7 +128,7 @@ def _describe(value: Any, called: list) -> Any:
         case np.ndarray():
             return str(value.dtype), value.shape, value.tobytes()
         case types.ExternalFunction():
-            return str(value.key)  # its name and the types that it takes
+            return str(value.key)  # its name and argument types
         case types.Type():
             return str(value)
         case type():

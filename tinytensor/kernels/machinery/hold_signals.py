@@ -1,4 +1,4 @@
-"""Ctrl-C waits while Numba is imported or compiles: it would be left half set up, and useless."""
+"""Delays Ctrl-C while Numba is imported or compiles, which would leave it in a broken state."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 class _Held:
-    """Ctrl-C during `hold` … `free`, which may be nested, is raised at the end."""
+    """State between `hold` and `free`, which may be nested."""
 
     depth = 0
     handler: Any = None
@@ -16,7 +16,7 @@ class _Held:
 
 
 def hold() -> None:
-    """From now on only note Ctrl-C."""
+    """Only record Ctrl-C, until `free`."""
     if threading.current_thread() is not threading.main_thread():
         return  # signals interrupt the main thread only
     _Held.depth += 1
@@ -30,7 +30,7 @@ def _note(number: int, frame: Any) -> None:
 
 
 def free() -> None:
-    """At the end of the outermost `hold`, interrupt if Ctrl-C was pressed."""
+    """End a `hold`; the outermost one interrupts if Ctrl-C was pressed meanwhile."""
     if threading.current_thread() is not threading.main_thread():
         return
     _Held.depth -= 1

@@ -1,7 +1,7 @@
-"""The lock around loading kernels, and what else a fork waits for once there are some.
+"""The lock around loading kernels, and the list of guards that a fork holds.
 
-Importing Numba takes a second. A child that is forked while another thread does so could never
-import it: Python's lock on a module that is being imported stays locked there.
+Importing Numba takes a second. A child forked while another thread does so could never import it:
+Python's lock of the module would stay locked there.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import threading
 from ...fork import Guard, HeldLock, at_fork
 
 loading = threading.RLock()
-guards: list[Guard] = [HeldLock(loading)]  # the pool adds itself, and Numba's locks
+guards: list[Guard] = [HeldLock(loading)]  # thread_pool.py adds the pool and Numba's locks
 at_fork(guards)
 
 
 @functools.cache
 def hold_before_logging() -> None:
-    """Let a fork take these before the lock of `logging`, which Numba needs inside of them.
+    """Make a fork take these locks before that of `logging`, which Numba takes inside them.
 
-    Python calls first what was registered last, so this is after logging registered its own.
+    Python calls the handlers registered last first, so these are registered after those of logging.
     (Importing tinytensor does not import logging, as that takes a while.)
     """
     with loading:

@@ -1,7 +1,7 @@
-"""Many arrays in one kernel: it gets their addresses, and takes them as one long row of numbers.
+"""Passes many arrays to one kernel: it gets their addresses and treats them as one long array.
 
-So that all parameters of a model are gone through at once: a kernel for each would cost more in
-calls than in arithmetic, as most parameters are small.
+One call then handles all parameters of a model. Most parameters are small: with a kernel call for
+each, the calls would cost more than the arithmetic.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import numpy as np
 from numba import carray, types
 from numba.extending import intrinsic
 
+from ...backend import Array
 from .compile import part
 
 
 @intrinsic
 def _pointer(context, address):
-    """An address as a pointer to float32 numbers."""
+    """Cast an address to a pointer to float32."""
 
     def generate(context, builder, signature, arguments):
         return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
@@ -29,30 +30,30 @@ def _pointer(context, address):
 
 @part
 def piece(address, start, stop):
-    """The numbers start … stop of the array at an address."""
+    """Elements start … stop of the array at an address."""
     return carray(_pointer(address + np.uint64(4 * start)), (stop - start,))
 
 
 @part
 def overlap(start, stop, offset, size):
-    """(first, last): what of an array that begins at `offset` in the row lies in start … stop."""
+    """(first, last): the part of an array, which begins at `offset`, that lies in start … stop."""
     return max(start - offset, 0), min(stop - offset, size)
 
 
-def addresses(arrays: Sequence[Any]) -> Any:
-    """Where the numbers of each array are; the caller keeps the arrays alive."""
+def addresses(arrays: Sequence[Array]) -> Array:
+    """Return the address of each array; the caller keeps the arrays alive."""
     return np.array([x.ctypes.data for x in arrays], dtype=np.uint64)
 
 
-_known: dict[int, tuple[Any, int]] = {}  # id of an array: (weak reference to it, its address)
+_known: dict[int, tuple[Any, int]] = {}  # id(array): (weak reference, address)
 
 
-def lasting_addresses(arrays: Sequence[Any]) -> Any:
-    """As `addresses`, for arrays that come again: to ask NumPy takes a microsecond each."""
+def lasting_addresses(arrays: Sequence[Array]) -> Array:
+    """As `addresses`, cached for arrays that come again: asking NumPy takes a microsecond each."""
     return np.array([_address(x) for x in arrays], dtype=np.uint64)
 
 
-def _address(x: Any) -> int:
+def _address(x: Array) -> int:
     reference, address = _known.get(id(x), (None, 0))
     if reference is None or reference() is not x:
         key, address = id(x), x.ctypes.data
@@ -60,5 +61,6 @@ def _address(x: Any) -> int:
     return address
 
 
-def sizes(arrays: Sequence[Any]) -> Any:
+def sizes(arrays: Sequence[Array]) -> Array:
+    """Return the number of elements of each array."""
     return np.array([x.size for x in arrays], dtype=np.int64)

@@ -1,8 +1,8 @@
-"""Memory for large results, of kernels and of a few other ops, used again.
+"""Reuses the memory of large results of kernels and of a few other ops.
 
-The pages of a fresh large array come from the system one by one, as they are first touched, and go
-back when it is freed: in a training step that is more work than many an op. Here the memory of an
-array that nobody refers to any more lies on a shelf until the next array of its size.
+The system provides the pages of a new large array one by one, when they are first touched, and
+takes them back when it is freed: in a training step that costs more than many ops. Here the memory
+of an array without references is kept on a shelf for the next array of its size.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from ...backend import Array
 from ...fork import HeldLock, at_fork
 
 FLOAT32 = np.dtype(np.float32)
-SMALL = 1 << 15  # bytes up to which the allocator of C has no need for fresh pages
-MOST_KEPT = 1 << 30  # bytes that may lie on the shelf
-# Python's default is shared memory, which a forked child and its parent would both write to.
+SMALL = 1 << 15  # bytes up to which the C allocator needs no fresh pages
+MOST_KEPT = 1 << 30  # bytes that the shelf may hold
+# Python's default is memory that a forked child shares with its parent: both would write to it.
 # (Windows has neither flags nor fork.)
 PRIVATE: dict[str, int] = {"flags": mmap.MAP_PRIVATE} if hasattr(mmap, "MAP_PRIVATE") else {}
 
@@ -32,10 +33,10 @@ def _new_block(size: int) -> mmap.mmap:
 
 
 class _Shelf:
-    """Blocks of memory that are not in use, by size."""
+    """Unused blocks of memory, by size."""
 
     def __init__(self) -> None:
-        # A block may come back in the middle of anything, also of what this thread does here.
+        # Reentrant: a block may be put back at any moment, even while this thread is in here.
         self.lock = threading.RLock()
         self.blocks: dict[int, list[mmap.mmap]] = {}
         self.idle = 0  # bytes
@@ -49,14 +50,14 @@ class _Shelf:
         try:
             return _new_block(size)
         except MemoryError:
-            self.clear()  # what lies here in other sizes may be what is missing
+            self.clear()  # blocks of other sizes may be what is missing
         return _new_block(size)
 
     def put_back(self, block: mmap.mmap, size: int) -> None:
         with self.lock:
             if self.idle + size <= MOST_KEPT:
                 blocks = self.blocks.setdefault(size, [])
-                self.idle += size  # beside what it counts: Ctrl-C cannot come between the two
+                self.idle += size  # next to `append`: Ctrl-C cannot come between the two
                 blocks.append(block)
 
     def clear(self) -> None:
@@ -65,7 +66,7 @@ class _Shelf:
 
 
 class _ShelfAtFork(HeldLock):
-    """A child starts with an empty shelf: writing to pages that it shares would copy them."""
+    """Empties the shelf in a child: writing to pages shared with the parent would copy them."""
 
     def renew(self, held: bool) -> None:
         super().renew(held)
@@ -77,9 +78,9 @@ at_fork([_ShelfAtFork(_shelf.lock)])
 
 
 class _Loan(np.ndarray):
-    """A block in use. Every array on it refers to this one, and so it goes with the last of them.
+    """A block in use. Every array in it refers to this object, which is freed with the last one.
 
-    (NumPy would let an array refer to the block itself if this were no class of its own.)
+    (If this were a plain ndarray, NumPy would make arrays refer to the block itself.)
     """
 
     def __del__(self, put_back: Any = _shelf.put_back) -> None:
@@ -87,8 +88,8 @@ class _Loan(np.ndarray):
             put_back(self.base, self.nbytes)
 
 
-def empty(shape: tuple) -> Any:
-    """A float32 array with whatever numbers are in its memory, contiguous."""
+def empty(shape: tuple) -> Array:
+    """Return an uninitialised float32 array, contiguous."""
     count = math.prod(shape)
     size = 4 * count
     if size <= SMALL:
@@ -96,13 +97,13 @@ def empty(shape: tuple) -> Any:
     return np.ndarray(shape, FLOAT32, _Loan(count, FLOAT32, _shelf.take(size)))
 
 
-def empty_like(x: Any) -> Any:
-    """As `empty`, in the shape of x."""
+def empty_like(x: Array) -> Array:
+    """As `empty`, with the shape of x."""
     return empty(x.shape)
 
 
-def copy(x: Any) -> Any:
-    """A copy of x, contiguous; of float32 in such memory."""
+def copy(x: Array) -> Array:
+    """Return a contiguous copy of x; a float32 copy uses memory of the shelf."""
     if x.dtype is not FLOAT32:
         return x.copy(order="C")
     y = empty_like(x)
@@ -111,5 +112,5 @@ def copy(x: Any) -> Any:
 
 
 def release_memory() -> None:
-    """Give the memory that kernels keep for later, at most 1 GB, back to the system."""
+    """Return the memory that kernels keep for reuse, at most 1 GB, to the system."""
     _shelf.clear()

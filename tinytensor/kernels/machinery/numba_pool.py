@@ -1,8 +1,8 @@
-"""Numba's pool of threads: where its `parallel_for` is, in this process and in a forked child.
+"""Numba's thread pool: the address of its `parallel_for`, here and in a forked child.
 
-A child has none of its parent's threads. GNU OpenMP, which Numba takes for its pool on most Linux
-systems, ends a process that uses it again after a fork. Numba's own work queue forgets its threads
-in a fork and can start others, so a child uses that, whatever its parent did.
+A child has none of its parent's threads. GNU OpenMP, which Numba uses on most Linux systems, aborts
+a process that uses it again after a fork. Numba's own work queue resets itself in a fork and can
+start new threads; so a child uses it, whatever its parent used.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ _THREADS = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
 class NumbaPool:
     """The pool that kernels use now."""
 
-    address = 0  # of a function: (task, arrays, sizes, steps, data, inner, arrays, threads)
-    turn: AbstractContextManager = nullcontext()  # around the use of it
+    address = 0  # of a function (task, arrays, sizes, steps, data, inner, arrays, threads)
+    turn: AbstractContextManager = nullcontext()  # entered around each use
 
 
 class _WorkQueueTurn:
-    """Only one thread may use the work queue at a time. The first use starts its threads."""
+    """Lets one thread at a time use the work queue. The first use starts its threads."""
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
 
     def __enter__(self) -> None:
         self.lock.acquire()
-        _start_threads(_THREADS)  # if they do not run yet
+        _start_threads(_THREADS)  # unless they run already
 
     def __exit__(self, *error: Any) -> None:
         self.lock.release()
 
 
 def use_work_queue() -> None:
-    """Let kernels run in threads of the work queue from now on."""
+    """Run kernels in the threads of the work queue from now on."""
     NumbaPool.address, NumbaPool.turn = workqueue.parallel_for, _WorkQueueTurn()
 
 
@@ -58,7 +58,7 @@ def _use_pool_of_numba() -> None:
         NumbaPool.address = llvm.address_of_symbol("numba_parallel_for")
 
 
-if is_forked():  # a library of the parent may have used OpenMP
+if is_forked():  # a library may have used OpenMP in the parent
     limit_threads(_THREADS)
     use_work_queue()
 else:

@@ -1,13 +1,13 @@
-"""Matrix products in which many rows of a, in many calls, meet the same b.
+"""Matrix products a·b for a b that is used in many calls, with few rows of a in each.
 
-BLAS rearranges b in each call, which for few rows takes as long as the product. Here a kernel does
-it once. b (K, N) then lies in panels of COLUMNS columns each: an array (panels, K, COLUMNS), with
-zeros where the last panel is wider than what is left of b.
+BLAS rearranges b in each call, which for few rows takes as long as the product. Here a kernel
+rearranges it once, into panels of COLUMNS columns: b (K, N) becomes an array (panels, K, COLUMNS),
+padded with zeros at the end of the last panel.
 
     b = empty_panels(depth, columns)
     pack(x, b)                          # x (depth, columns), or the transpose of one
-    multiply(a, b, c, alpha, beta)      # c ← alpha·a·b + beta·c, as often as wanted
-    multiply(a, b[:, 64:128], …)        # a part of the sum;  b[2:], without the first columns
+    multiply(a, b, c, alpha, beta)      # c ← alpha·a·b + beta·c, as often as needed
+    multiply(a, b[:, 64:128], …)        # a part of the sum;  b[2:]: without the first two panels
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from .tile import (
 from .vector_math import f32
 
 _WORD, _ADDRESS = types.int64, types.voidptr
-ALIGNED = 64  # bytes: as many as a line of the cache has
+ALIGNED = 64  # bytes: the size of a cache line
 
 
 def product(rows, columns, depth, alpha, a, a_row, a_step, b, panel, beta, c, c_row):
-    """c ← alpha·a·b + beta·c, tile by tile; b in panels, each so many numbers after the last.
+    """c ← alpha·a·b + beta·c, tile by tile; b in panels, `panel` numbers apart.
 
-    A panel is read for each tile of rows, and stays in the cache meanwhile.
+    A panel is read once per tile of rows, and stays in the cache meanwhile.
     """
     edge = room_for_tile()
     for j in range(0, columns, COLUMNS):
@@ -57,8 +57,9 @@ def product(rows, columns, depth, alpha, a, a_row, a_step, b, panel, beta, c, c_
 
 
 def rearrange(depth, columns, x, x_row, x_step, y):
-    """y (panels, depth, COLUMNS) ← x (depth, columns), whose rows are x_row numbers apart, and
-    whose columns x_step; one of the two is 1.
+    """y (panels, depth, COLUMNS) ← x (depth, columns)
+
+    The rows of x are x_row numbers apart and its columns x_step; one of the two is 1.
     """
     for first in range(0, columns, COLUMNS):
         source, target = x + 4 * (first * x_step), y + 4 * (first * depth)
@@ -93,7 +94,7 @@ _rearrange = compile_for_kernels(
 
 @part
 def empty_panels(depth, columns):
-    """Room for a matrix (depth, columns) in panels."""
+    """Uninitialised panels for a matrix (depth, columns)."""
     panels = (columns + COLUMNS - 1) // COLUMNS
     room = np.empty(panels * depth * COLUMNS + ALIGNED // 4, dtype=np.float32)
     start = -room.ctypes.data % ALIGNED // 4
@@ -102,7 +103,7 @@ def empty_panels(depth, columns):
 
 @part
 def pack(x, panels):
-    """panels ← x (depth, columns), of which rows or columns are contiguous."""
+    """panels ← x (depth, columns), whose rows or columns are contiguous."""
     _rearrange(
         x.shape[0], x.shape[1], x.ctypes, x.strides[0] // 4, x.strides[1] // 4, panels.ctypes
     )
@@ -110,7 +111,9 @@ def pack(x, panels):
 
 @part
 def multiply(a, b, c, alpha, beta):
-    """c ← alpha·a·b + beta·c; a (M, K) in any layout, b (K, N) in panels, c (M, N) in rows."""
+    """c ← alpha·a·b + beta·c; a (M, K) in any layout, b (K, N) in panels, c (M, N) with
+    contiguous rows.
+    """
     if b.shape[1]:
         _product(
             c.shape[0], c.shape[1], b.shape[1], alpha, a.ctypes, a.strides[0] // 4,

@@ -1,9 +1,9 @@
-"""How the work of a kernel is shared out among threads.
+"""Divides the work of a kernel among threads.
 
-Numba's own `parallel=True` compiles what is inside a `prange` loop a second time, and with much
-around it: all kernels of a training step took more than twice as long to compile. Here a kernel is
-a function of (start, stop, …), compiled once. Numba's pool of threads calls it for as many parts.
-The pool is an argument of the kernel, as a forked child has another one than its parent.
+Numba's own `parallel=True` compiles the body of a `prange` loop a second time, with much code
+around it: the kernels of a training step took more than twice as long to compile. Here a kernel is
+a function of (start, stop, …), compiled once, which Numba's thread pool calls for each part. The
+pool is an argument of the kernel, as a forked child uses another pool than its parent.
 """
 
 from __future__ import annotations
@@ -16,25 +16,25 @@ from numba.extending import intrinsic
 
 _WORD, _BYTES = ir.IntType(64), ir.IntType(8).as_pointer()
 _NO, _YES = ir.IntType(1)(0), ir.IntType(1)(1)
-# What the pool calls: (arrays, sizes, steps, data). Of the parts 0 … n a thread gets as many as
-# sizes[0], from arrays[0] + part·steps[0] on; with arrays[0] = 0 and steps[0] = 1 that is the
-# number of its first part.
+# The function that the pool calls: (arrays, sizes, steps, data). A thread handles sizes[0] parts.
+# The pool passes arrays[0] + part·steps[0]; with arrays[0] = 0 and steps[0] = 1 that is the number
+# of the thread's first part.
 _TASK = ir.FunctionType(
     ir.VoidType(), [_BYTES.as_pointer(), _WORD.as_pointer(), _WORD.as_pointer(), _BYTES]
 )
 # (task, arrays, sizes, steps, data, inner dimensions, number of arrays, threads)
 _POOL = ir.FunctionType(ir.VoidType(), [_BYTES] * 5 + [_WORD] * 3)
-COUNT, PARTS, ARGUMENTS, FAILED = range(4)  # of the data that all parts see
+COUNT, PARTS, ARGUMENTS, FAILED = range(4)  # fields of the data that all parts share
 
 
 @intrinsic
 def share_out(typing, body, count, parts, pool, arguments):
-    """body(start, stop, *arguments) for each of so many nearly equal parts of 0 … count.
+    """Call body(start, stop, *arguments) for `parts` nearly equal parts of 0 … count.
 
     pool: the address of the function that runs them in threads (`numba_pool.py`).
 
-    start and stop are unsigned: an index that may be negative would have to be looked at, element
-    by element, and loops over it would not vectorise.
+    start and stop are unsigned: an index that may be negative would be checked at each element, and
+    loops over it would not vectorise.
     """
     signature = types.none(types.uintp, types.uintp, *arguments.types)
 
@@ -63,10 +63,10 @@ def share_out(typing, body, count, parts, pool, arguments):
 
 
 def _flags(dispatcher):
-    """Numba's flags for a function that is inlined, and in whose arrays there is no other one.
+    """Return Numba's flags for an inlined function whose arrays do not overlap.
 
-    Loops would have to find out at run time whether what they write is near what they read, and
-    the loop for either case may round differently.
+    Otherwise loops would check at run time whether what they write overlaps what they read, and
+    the two versions of the loop may round differently.
     """
     flags = Flags()
     dispatcher.targetdescr.options.parse_as_flags(flags, dispatcher.targetoptions)
@@ -75,7 +75,7 @@ def _flags(dispatcher):
 
 
 def _pack(builder, count, parts, arguments):
-    """The data that all parts see, as a struct on the stack."""
+    """Return the data that all parts share, as a struct on the stack."""
     values = count, parts, arguments, _NO
     data = cgutils.alloca_once(builder, ir.LiteralStructType([value.type for value in values]))
     for i, value in enumerate(values):
@@ -84,7 +84,7 @@ def _pack(builder, count, parts, arguments):
 
 
 def _task(context, module, compiled, data_type):
-    """A function for the pool: body(count·first // parts, count·(first + some) // parts, …)"""
+    """Return a function for the pool: body(count·first // parts, count·last // parts, …)"""
     name = f"{compiled.fndesc.mangled_name}.task"
     task = ir.Function(module, _TASK, name)
     task.linkage = "internal"

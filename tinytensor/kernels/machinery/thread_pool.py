@@ -1,8 +1,8 @@
-"""One thread pool. Numba's threads run the kernels; BLAS, called inside them, stays single.
+"""Ensures that one thread pool is active: inside kernels, BLAS runs with one thread.
 
-Two pools would fight: after each product the threads of OpenBLAS spin for some 25 ms, waiting for
-the next, on the cores that Numba's threads need. What is set here holds during a kernel and is set
-back after it, so that the rest of the process sees no change.
+Two pools would compete: after each product, OpenBLAS's threads spin for about 25 ms, waiting for
+the next, on the cores that Numba's threads need. BLAS is limited during a kernel and restored after
+it, so the rest of the process sees no change.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from .numba_pool import NumbaPool, use_work_queue
 
 
 class _Pool:
-    """Counts the kernels that run, in all threads: the first holds BLAS, the last frees it.
+    """Counts running kernels in all threads: the first limits BLAS, the last restores it.
 
     A fork waits for them. Inside a kernel a thread may hold locks of BLAS, of the pool or of the
-    compiler, and a child that is born meanwhile could not use these any more.
+    compiler; a child forked meanwhile could never take these.
 
-    `leave` does not count down but puts back what `depth` was, so that it may be called twice, if
-    Ctrl-C strikes in it, or without an `enter` that got through.
+    `leave` does not decrement but restores `depth`. So it may be called twice, after Ctrl-C inside
+    it, or without a completed `enter`.
     """
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.changed = threading.Condition(self.lock)
-        self.inside: dict[int, int] = {}  # thread → how many kernels, one in another, it is in
-        self.forking = 0  # threads about to fork: kernels that have not begun wait for them
+        self.inside: dict[int, int] = {}  # thread → number of nested kernels that it is in
+        self.forking = 0  # threads about to fork; new kernels wait for them
         blas = find_blas()
-        assert blas is not None  # or no kernel would run
+        assert blas is not None  # route.py checks it
         self.get, self.set = blas.get_threads, blas.set_threads
-        self.before: int | None = None  # the number of BLAS's threads, while it is held
+        self.before: int | None = None  # BLAS's number of threads, while it is limited
 
     def depth(self) -> int:
-        """How many kernels this thread is in."""
+        """Return the number of nested kernels that this thread is in."""
         return self.inside.get(get_ident(), 0)
 
     def enter(self, depth: int) -> None:
@@ -69,7 +69,7 @@ class _Pool:
                 self.changed.notify_all()
 
     def hold(self) -> bool:
-        """Wait for the kernels of other threads; the next ones wait for the fork."""
+        """Wait for the kernels of other threads; new ones wait for the fork."""
         thread = get_ident()
         self.lock.acquire()
         self.forking += 1
@@ -82,20 +82,20 @@ class _Pool:
         self.lock.release()
 
     def renew(self, held: bool) -> None:
-        """There is one thread now. It starts others, in a pool for children, with a kernel."""
-        self.changed = threading.Condition(self.lock)  # nobody waits
+        """Reset the state to one thread. The first kernel starts others, in the work queue."""
+        self.changed = threading.Condition(self.lock)  # no thread waits
         self.forking = 0
         this = get_ident()
         self.inside = {t: depth for t, depth in self.inside.items() if t == this}
         use_work_queue()
-        if self.inside:  # the fork was made inside a kernel, say by a signal handler
+        if self.inside:  # forked inside a kernel, for example by a signal handler
             with NumbaPool.turn:
                 pass
         self.lock.release()
 
 
 _pool = _Pool()
-# In this order: a thread in a kernel may be compiling, and a compiling thread calls LLVM.
+# In this order: a kernel may compile, and compiling calls LLVM.
 guards += [
     _pool,
     HeldLock(global_compiler_lock._lock),
@@ -104,7 +104,7 @@ guards += [
 
 
 def within_pool(function: Callable) -> Callable:
-    """`function`, with BLAS held to one thread."""
+    """Return `function`, with BLAS limited to one thread while it runs."""
 
     @functools.wraps(function)
     def run(*args: Any) -> Any:
@@ -116,7 +116,7 @@ def within_pool(function: Callable) -> Callable:
             finally:
                 try:
                     _pool.leave(depth)
-                except BaseException:  # Ctrl-C in the middle of it
+                except BaseException:  # Ctrl-C inside `leave`
                     _pool.leave(depth)
                     raise
 

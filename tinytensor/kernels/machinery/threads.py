@@ -1,4 +1,4 @@
-"""How many threads kernels use. This file does not import Numba, so that asking costs nothing."""
+"""The number of threads of kernels. This file does not import Numba, so that asking is cheap."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ class Threads:
 
 
 def set_num_threads(number: int) -> None:
-    """Let kernels use this many threads, at most as many as there are cores.
+    """Set the number of threads of kernels, at most the number of cores.
 
-    It does not change what other libraries do, nor NumPy's own matrix products, which run below the
-    size of kernels and without them. A child process made by `os.fork` starts with the number of
-    its parent.
+    It does not affect other libraries, nor NumPy's own matrix products, which run for small arrays
+    and without kernels. A child process made by `os.fork` starts with the number of its parent.
     """
     if not isinstance(number, int) or number < 1:
         raise ValueError(f"set_num_threads: got {number!r}, expected a number from 1 on")
@@ -25,11 +24,11 @@ def set_num_threads(number: int) -> None:
 
 
 def get_num_threads() -> int:
-    """How many threads kernels use."""
+    """Return the number of threads that kernels use."""
     return Threads.number
 
 
 def limit_threads(most: int) -> None:
-    """Have at most so many threads from now on."""
+    """Limit the number of threads from now on."""
     Threads.most = min(Threads.most, most)
     Threads.number = min(Threads.number, most)

@@ -1,8 +1,8 @@
-"""What a matrix product does in registers, in LLVM's own words; product.py puts it together.
+"""The inner loop of packed_product.py, written in LLVM: one tile of a matrix product.
 
-Numba's loops would keep the sums of a tile in memory. Here they are vectors, as many as the
-processor has registers for, and each step of the sum is an outer product: ROWS numbers of a, each
-times COLUMNS numbers of b. Places in memory are plain addresses, and distances count numbers.
+Numba's loops would keep the sums of a tile in memory. Here they are vectors that fill the registers
+of the processor, and each step of the sum is an outer product: ROWS numbers of a, each times
+COLUMNS numbers of b. Memory is given by addresses; distances count numbers, not bytes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-# Registers for sums, for two vectors of b and for a number of a: 15 of 16, or 27 of 32.
+# Registers for the sums, two vectors of b and one number of a: 15 of 16, or 27 of 32.
 WIDE = llvm.get_host_cpu_features().get("avx512f", False)
 LANES, ROWS = (16, 12) if WIDE else (8, 6)
 COLUMNS = 2 * LANES
@@ -27,7 +27,7 @@ _FUSED = ("contract",)  # a·b + c may be one instruction
 
 
 def _at(builder: Any, address: Any, distance: Any, kind: Any) -> Any:
-    """A pointer to the number, or vector, so many numbers further on."""
+    """Return a pointer to the number, or vector, `distance` numbers after an address."""
     place = builder.add(address, builder.mul(distance, _WORD(4)))
     return builder.inttoptr(place, kind.as_pointer())
 
@@ -41,12 +41,12 @@ def _store(builder: Any, value: Any, address: Any, distance: Any) -> None:
 
 
 def _shuffle(builder: Any, x: Any, y: Any, places: list[int]) -> Any:
-    """The numbers at these places of x, followed by y."""
+    """Return the numbers at these places of x followed by y."""
     return builder.shuffle_vector(x, y, ir.Constant(ir.VectorType(_INDEX, LANES), places))
 
 
 def _everywhere(builder: Any, number: Any) -> Any:
-    """A vector of LANES times the same number."""
+    """Return a vector with the same number in all lanes."""
     return _shuffle(builder, builder.insert_element(_ANY, number, _INDEX(0)), _ANY, [0] * LANES)
 
 
@@ -59,9 +59,9 @@ def _multiply_add(builder: Any, x: Any, y: Any, z: Any) -> Any:
 def multiply_tile(typing, a, a_row, a_step, rows, b, depth, alpha, beta, c, c_row):
     """c ← alpha·a·b + beta·c; a (ROWS, depth), b (depth, COLUMNS), c (ROWS, COLUMNS).
 
-    a_row, a_step and c_row: from a row of a to the next, from one of its numbers to the next, and
-    from a row of c to the next. b lies in one piece. Of a there are only so many `rows`: the last
-    stands for those that are missing. c is not looked at if beta is 0.
+    a_row, a_step and c_row are distances: between rows of a, between numbers of a row of a, and
+    between rows of c. b is contiguous. `a` has `rows` ≤ ROWS rows; the last one is repeated to fill
+    the tile. c is not read if beta is 0.
     """
     word, number = types.intp, types.float32
     signature = types.void(word, word, word, word, word, word, number, number, word, word)
@@ -69,7 +69,7 @@ def multiply_tile(typing, a, a_row, a_step, rows, b, depth, alpha, beta, c, c_ro
     def generate(context, builder, _, values):
         a, a_row, a_step, rows, b, depth, alpha, beta, c, c_row = values
         last = builder.sub(rows, _WORD(1))
-        lines = []  # where each row of a starts
+        lines = []  # address of each row of a
         for i in range(ROWS):
             row = builder.select(builder.icmp_signed("<", _WORD(i), last), _WORD(i), last)
             lines.append(builder.add(a, builder.mul(builder.mul(row, a_row), _WORD(4))))
@@ -91,7 +91,7 @@ def multiply_tile(typing, a, a_row, a_step, rows, b, depth, alpha, beta, c, c_ro
 
 
 def _outer_products(builder: Any, lines: list, a_step: Any, b: Any, depth: Any) -> list:
-    """Σ over k of the outer products of column k of a and row k of b, two vectors to a row."""
+    """Σ over k of the outer products of column k of a and row k of b, two vectors per row."""
     before = builder.block
     loop, end = (builder.append_basic_block(name) for name in ("sum", "done"))
     builder.branch(loop)
@@ -119,13 +119,13 @@ def _outer_products(builder: Any, lines: list, a_step: Any, b: Any, depth: Any) 
 
 @intrinsic
 def transpose_square(typing, x, x_row, y, y_row):
-    """y ← xᵀ for LANES × LANES numbers; x_row, y_row: from a row to the next."""
+    """y ← xᵀ for LANES × LANES numbers; x_row, y_row: distances between rows."""
 
     def generate(context, builder, _, values):
         x, x_row, y, y_row = values
         rows = [_load(builder, x, builder.mul(_WORD(i), x_row)) for i in range(LANES)]
         half = LANES // 2
-        while half:  # change places: upper right and lower left quarter, then within each of them
+        while half:  # swap the upper right and lower left quarters, then those of each quarter
             left = [j if not j & half else LANES + j - half for j in range(LANES)]
             right = [j + half if not j & half else LANES + j for j in range(LANES)]
             for i in range(LANES):
@@ -177,7 +177,7 @@ def store(typing, x, value):
 
 @intrinsic
 def room_for_tile(typing):
-    """The address of ROWS × COLUMNS numbers that are there until the function returns."""
+    """Return the address of ROWS × COLUMNS numbers on the stack of the function."""
 
     def generate(context, builder, _, values):
         room = cgutils.alloca_once(builder, ir.ArrayType(_NUMBER, ROWS * COLUMNS))

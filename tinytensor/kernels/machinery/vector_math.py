@@ -1,6 +1,6 @@
-"""exp and its kin for float32, of additions, products and selections only, so that loops vectorise.
+"""float32 exp, sigmoid and tanh built from vectorisable operations (add, multiply, select).
 
-Numba calls the C library for exp, one number at a time.
+Numba would call the C library for exp, one number at a time.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ LOG2_E = f32(1.4426950408889634)
 LN_2_HIGH = f32(0.693359375)
 LN_2_LOW = f32(-2.12194440e-4)
 
-LOWEST = f32(-88.0)  # e to this is below the least normal number
-HIGHEST = f32(88.72283)  # e to this is the largest
-LEAST_POWER = f32(-126.0)  # 2 to this is the least normal number
+LOWEST = f32(-88.0)  # eˣ is below the least normal number
+HIGHEST = f32(88.72283)  # eˣ is the largest number
+LEAST_POWER = f32(-126.0)  # 2ˣ is the least normal number
 
 
 @part
@@ -33,9 +33,9 @@ def exp(x):
 
 @part
 def exp2_up_to_0(x):
-    """2ˣ = 2ⁿ·2ʳ for x ≤ 0, or above it by no more than a rounding error; to 2e-7, 0 below 2⁻¹²⁶.
+    """2ˣ = 2ⁿ·2ʳ for x ≤ 0, or above it by a rounding error at most; to 2e-7, 0 below 2⁻¹²⁶.
 
-    In fewer steps than `exp`: r = x − n is exact, and n is added to the exponent in 2ʳ.
+    It takes fewer steps than `exp`: r = x − n is exact, and n is added to the exponent of 2ʳ.
     """
     z = LEAST_POWER if x < LEAST_POWER else x
     n = np.floor(z + f32(0.5))
@@ -69,16 +69,16 @@ def exp_near_0(r):
 
 @part
 def power_of_2(n):
-    """2ⁿ for a whole n in −126 … 127, and 0 for −127: the bits from 23 on are n + 127."""
+    """2ⁿ for an integer n in −126 … 127, and 0 for −127: the bits from 23 on are n + 127."""
     return np.int32((np.int32(n) + np.int32(127)) << np.int32(23)).view(np.float32)
 
 
 @part
 def largest(x, i, count):
-    """The largest of the first `count` numbers in row i of x (…, N); NaN if one is there.
+    """The largest of the first `count` numbers in row i of x (…, N); NaN if one of them is NaN.
 
-    As whole numbers, the bits of floats are in the same order, those of negative ones in reverse;
-    only of whole numbers does the search for the largest vectorise.
+    The search vectorises for integers only. Read as integers, the bits of floats have the same
+    order, reversed for negative ones.
     """
     top = np.int32(-(2**31))
     for j in range(count):
@@ -88,12 +88,12 @@ def largest(x, i, count):
 
 @part
 def in_order(bits):
-    """The bits of a float as a whole number that grows with it; and back."""
+    """Map the bits of a float to an integer of the same order; it is its own inverse."""
     return bits ^ ((bits >> np.int32(31)) & np.int32(2**31 - 1))
 
 
-# Single steps that stay in order: minus(minus(x, top), log). LLVM looks only at the last step to
-# see whether it may reorder, so all steps of an expression are to be written so.
+# Single operations that keep their order: minus(minus(x, top), log). LLVM checks only the last
+# operation for permission to reorder, so write all operations of an expression this way.
 
 
 @ordered_part
@@ -119,7 +119,7 @@ def sigmoid(x):
 
 @part
 def tanh(x):
-    """1 − 2 / (e²ˣ + 1); near 0, where digits would cancel, x − x³/3 + 2x⁵/15 − 17x⁷/315"""
+    """1 − 2 / (e²ˣ + 1); near 0, where digits would cancel: x − x³/3 + 2x⁵/15 − 17x⁷/315"""
     square = x * x
     series = f32(2 / 15) - square * f32(17 / 315)
     series = x + x * square * (series * square - f32(1 / 3))
