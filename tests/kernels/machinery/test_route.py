@@ -285,3 +285,16 @@ def do_nothing(x: int) -> None:
 
 def twice(x: int) -> int:
     return 2 * x
+
+
+@needs_numba
+def test_fast_version_is_there_for_enough_contiguous_float32_numbers() -> None:
+    half = np.zeros(4096, dtype=np.float32)
+    read_only = np.zeros(8192, dtype=np.float32)
+    read_only.flags.writeable = False
+    assert route.fast_version("clip_grad", "total_norm", [half, half]) is not None
+    for arrays in ([half], [half, half[::2], half], [half, half.astype(float)], [read_only]):
+        assert route.fast_version("clip_grad", "total_norm", arrays) is None
+    assert route.fast_version("clip_grad", "total_norm", [read_only], written=False) is not None
+    tt.set_kernels("numpy")
+    assert route.fast_version("clip_grad", "total_norm", [half, half]) is None

@@ -1,4 +1,4 @@
-"""exp and its kin against float64, at ordinary numbers and at the ends of their range."""
+"""exp and other functions against float64, at ordinary numbers and at the ends of their range."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ Choosing:
     loading.py           the lock around loading kernels
     threads.py           the number of threads
 
-Compiling (these import Numba):
+Compiling:
     compile.py           the decorators `parallel`, `serial` and `part`, and Numba's options
     cache.py             compiled kernels on disk
     fingerprint.py       what a compiled kernel depends on
