@@ -192,7 +192,11 @@ def rnn_sequence(draw: Draw) -> Case:
     if nonlinearity == "relu":
         for arg in (x, h, w_ih, w_hh):
             arg.smooth = False
-    args = x, h, w_ih, w_hh, maybe(draw, size), nonlinearity
+    bias = maybe(draw, size)
+    if nonlinearity == "relu" and bias is not None:
+        # As x and h: once a state overflows, the order of a sum decides which are NaN.
+        bias.array = np.clip(bias.array, -1e4, 1e4)
+    args = x, h, w_ih, w_hh, bias, nonlinearity
     return Case("rnn_sequence", args, depth=_depth(x, w_hh))
 
 
