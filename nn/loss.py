@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tinytensor.ops.reduction import reduction_of
+from tinytensor.ops.loss_reduction import reduction_of
 from tinytensor.tensor import Tensor
 
 from . import functional as F

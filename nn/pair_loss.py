@@ -7,7 +7,7 @@ from typing import Any
 
 import tinytensor as tt
 from tinytensor.errors import ShapeError
-from tinytensor.ops.reduction import reduce_loss, reduction_of
+from tinytensor.ops.loss_reduction import reduce_loss, reduction_of
 from tinytensor.tensor import Tensor
 
 from . import functional as F

@@ -7,7 +7,7 @@ from typing import Any
 
 import tinytensor as tt
 from tinytensor.errors import ShapeError
-from tinytensor.ops.recurrent import gru_step, lstm_step
+from tinytensor.ops.recurrent_cell import gru_step, lstm_step
 from tinytensor.ops.recurrent_sequence import check_nonlinearity
 from tinytensor.tensor import Tensor
 

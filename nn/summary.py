@@ -27,8 +27,8 @@ from tinytensor.autograd.walk import collect
 from tinytensor.ops.attention import Attention, AttentionWeights
 from tinytensor.ops.convolution import Convolution, ConvTranspose
 from tinytensor.ops.einsum import Einsum
-from tinytensor.ops.linalg import Matmul
 from tinytensor.ops.linear import Addmm, Linear
+from tinytensor.ops.matmul import Matmul
 from tinytensor.ops.recurrent_sequence import GruSequence, LstmSequence, RnnSequence
 from tinytensor.tensor import Tensor
 from tinytensor.text import one_line

@@ -78,7 +78,6 @@ from .create import random  # isort: skip
 from . import distributions  # isort: skip
 
 compat.alias.install(compat.PATHS)
-autograd.Variable = compat.Variable  # type: ignore[attr-defined]
 
 if TYPE_CHECKING:  # found by __getattr__
     from .compat import amp, backends, distributed, jit

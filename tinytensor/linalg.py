@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .autograd.settings import is_grad_enabled
 from .autograd.variable import as_array, wrap
-from .ops.linalg import matmul
+from .ops.matmul import matmul
 from .ops.reduce import require_float
 from .ops.solve import check_square, det, lapack, solve
 from .ops.solve import inverse as inv

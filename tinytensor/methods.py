@@ -334,7 +334,7 @@ class Methods(Variable):
     as_strided = ops.as_strided
     select = ops.select
     diagonal = ops.diagonal
-    unfold = ops.part.unfold
+    unfold = ops.partial_views.unfold
 
     # ---- join
     split = ops.split

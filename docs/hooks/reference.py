@@ -133,7 +133,7 @@ def equation_of(name: str, module: str) -> str:
     from tinytensor.autograd import Op
 
     for value in vars(sys.modules[module]).values():
-        if inspect.isclass(value) and issubclass(value, Op) and value.name_ == name:
+        if inspect.isclass(value) and issubclass(value, Op) and value.op_name == name:
             head = inspect.cleandoc(value.__doc__ or "").split("\n\n")[0]
             return f"```text\n{head}\n```\n" if " = " in head else ""
     return ""

@@ -5,7 +5,7 @@ vector            all parameters as one vector, and back
 parametrize       a weight as a function of other tensors
 parametrizations  weight_norm and spectral_norm as parametrizations
 normed_weight     the older weight_norm and spectral_norm, which work by hooks
-norms             the norms that both forms use
+weight_norms      the norms of a weight that both forms use
 rnn               padded and packed sequences
 """
 

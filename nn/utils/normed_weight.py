@@ -12,7 +12,7 @@ from tinytensor.tensor import Tensor
 
 from ..module import Module
 from ..parameter import Parameter
-from .norms import first_dim_matrix, norm_except_dim, power_iteration, unit_vector
+from .weight_norms import first_dim_matrix, norm_except_dim, power_iteration, unit_vector
 
 
 class _ComputedWeight:

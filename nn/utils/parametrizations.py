@@ -8,8 +8,8 @@ import tinytensor as tt
 from tinytensor.tensor import Tensor
 
 from ..module import Module
-from .norms import first_dim_matrix, norm_except_dim, power_iteration, unit_vector
 from .parametrize import register_parametrization
+from .weight_norms import first_dim_matrix, norm_except_dim, power_iteration, unit_vector
 
 
 class _WeightNorm(Module):

@@ -86,7 +86,13 @@ def test_pickles_of_earlier_versions_load() -> None:
         (tt.arange, "tinytensor.create.ranges", "tinytensor.ranges"),
         (tt.zeros, "tinytensor.create.filled", "tinytensor.create"),
         (tt.LongTensor, "tinytensor.compat.old_forms", "tinytensor.compat"),
-        (tt.autograd.Variable, "tinytensor.compat.old_forms", "tinytensor.compat"),
+        (tt.autograd.Variable, "tinytensor.autograd.variable", "tinytensor.compat"),
         (tt.autocast, "tinytensor.compat.amp", "tinytensor.amp"),
+        (tt.ops.fold, "tinytensor.ops.unfold", "tinytensor.ops.columns"),
+        (tt.ops.one_hot, "tinytensor.ops.embedding", "tinytensor.ops.count"),
+        (tt.ops.histc, "tinytensor.ops.histogram", "tinytensor.ops.count"),
+        (tt.ops.matmul, "tinytensor.ops.matmul", "tinytensor.ops.linalg"),
+        (tt.ops.narrow, "tinytensor.ops.partial_views", "tinytensor.ops.part"),
+        (tt.ops.gru_cell, "tinytensor.ops.recurrent_cell", "tinytensor.ops.recurrent"),
     ):
         assert pickle.loads(moved(value, new, old)) is value

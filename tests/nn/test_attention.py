@@ -11,7 +11,7 @@ import pytest
 
 import nn
 import tinytensor as tt
-from tinytensor.autograd.node import Node
+from tinytensor.autograd import Node
 
 
 def normal(*shape: int, seed: int = 0) -> tt.Tensor:

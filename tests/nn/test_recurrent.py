@@ -177,7 +177,7 @@ def one_op(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def ops_of(output: Any) -> set[str]:
-    return {node.name_ for node in collect([output.grad_fn]) if isinstance(node, Op)}
+    return {node.op_name for node in collect([output.grad_fn]) if isinstance(node, Op)}
 
 
 @pytest.mark.parametrize("with_state", [False, True], ids=["zeros", "state"])

@@ -11,14 +11,23 @@ The core. Read in this order, and stop here:
 
 Around it:
 
-settings    no_grad, inference_mode, detect_anomaly …   inplace     writes into tensors
-trace       the walk, one step at a time                views       views after such writes
-hooks       functions called with a gradient            strided     views by strides
-node        PyTorch's view of the graph                 site        the source line of a node
-function    ops written by users, and their ctx         anomaly     errors that say where and why
-functional  Jacobians, Hessians, products               nesting     walks inside of walks
-mixed_devices  arguments from two devices               outputs     ops with several outputs
-gradcheck   gradients against finite differences
+settings        no_grad, inference_mode, detect_anomaly …
+outputs         ops with several outputs
+hooks           functions called with a gradient
+next_functions  the links between nodes, under PyTorch's names; AccumulateGrad
+site            the source line of a node
+anomaly         errors that name the op, the line and the cause
+inplace         writes into tensors
+views           views after such writes
+strided         views by strides
+mixed_devices   arguments from two devices
+nesting         backward inside backward
+traced_walk     trace_backward: the walk, one step at a time
+gradcheck       gradients against finite differences
+function        Function: ops written by users (torch.autograd.function)
+function_ctx    the `ctx` of a Function, which is its node in the graph
+functional      Jacobians, Hessians and products with them (torch.autograd.functional); the same
+                as transformations of functions is ../func.py (torch.func)
 """
 
 from . import anomaly, function, functional, mixed_devices, nesting, outputs, views  # noqa: F401
@@ -26,7 +35,7 @@ from .engine import backward, grad
 from .function import Function
 from .gradcheck import gradcheck, gradgradcheck
 from .hooks import RemovableHandle
-from .node import AccumulateGrad
+from .next_functions import AccumulateGrad
 from .op import Node, Op
 from .settings import (
     detect_anomaly,
@@ -41,7 +50,8 @@ from .settings import (
     set_grad_enabled,
 )
 from .site import site_of
-from .trace import Contribution, Step, trace_backward
+from .traced_walk import Contribution, Step, trace_backward
+from .variable import Variable
 
 __all__ = [
     "AccumulateGrad",
@@ -51,6 +61,7 @@ __all__ = [
     "Op",
     "RemovableHandle",
     "Step",
+    "Variable",
     "backward",
     "detect_anomaly",
     "enable_grad",

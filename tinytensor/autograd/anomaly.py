@@ -17,7 +17,7 @@ from .variable import Variable, unwrap
 def explain_forward(op: Any, args: tuple, error: Exception) -> Exception:
     """An array library's error, retold with the op's name and what it was given."""
     message = str(error)
-    if message.startswith(f"{op.name_}:") or isinstance(
+    if message.startswith(f"{op.op_name}:") or isinstance(
         error, (NotImplementedError, OutOfMemoryError)
     ):
         return error
@@ -25,19 +25,19 @@ def explain_forward(op: Any, args: tuple, error: Exception) -> Exception:
     devices = {str(device_of(a)) for a in arrays}
     if len(devices) > 1:
         return DeviceError(
-            f"{op.name_}: tensors on {' and '.join(sorted(devices))}, expected one device; "
+            f"{op.op_name}: tensors on {' and '.join(sorted(devices))}, expected one device; "
             "move them with .to(device)"
         )
     if isinstance(error, AttributeError) and not arrays:
-        return TypeError(f"{op.name_}: got a {type(args[0]).__name__}, expected a tensor")
+        return TypeError(f"{op.op_name}: got a {type(args[0]).__name__}, expected a tensor")
     shapes = ", ".join(str(tuple(a.shape)) for a in arrays)
     if isinstance(error, MemoryError):
-        return out_of_memory(f"{op.name_} of shapes {shapes}", error)
+        return out_of_memory(f"{op.op_name} of shapes {shapes}", error)
     first_line = message.splitlines()[0] if message else type(error).__name__
     if isinstance(error, ValueError):
-        return ShapeError(f"{op.name_}: shapes {shapes} do not fit ({first_line})")
+        return ShapeError(f"{op.op_name}: shapes {shapes} do not fit ({first_line})")
     if isinstance(error, (TypeError, IndexError, OverflowError)):
-        return type(error)(f"{op.name_}: {first_line} (shapes {shapes})")
+        return type(error)(f"{op.op_name}: {first_line} (shapes {shapes})")
     return error
 
 
@@ -45,10 +45,10 @@ def explain_backward(node: Any, error: Exception) -> None:
     """Add to an error from a backward rule the forward line that made the node."""
     where = describe_site(node)
     if isinstance(error, MemoryError) and not isinstance(error, OutOfMemoryError):
-        raise out_of_memory(f"backward of {node.name_}{where}", error) from None
+        raise out_of_memory(f"backward of {node.op_name}{where}", error) from None
     message = str(error.args[0]) if error.args else ""
     if where and where not in message:
-        prefix = "" if message.startswith(node.name_) else f"backward of {node.name_}: "
+        prefix = "" if message.startswith(node.op_name) else f"backward of {node.op_name}: "
         error.args = (f"{prefix}{message}{where}", *error.args[1:])
 
 
@@ -68,7 +68,7 @@ def out_of_memory(what: str, error: MemoryError) -> MemoryError:
 def freed_values(node: Any) -> GradientError:
     """The error for a second backward over a node whose saved values are freed."""
     return GradientError(
-        f"{node.name_}: backward a second time, but the values it saved are freed; "
+        f"{node.op_name}: backward a second time, but the values it saved are freed; "
         f"give the first backward retain_graph=True{describe_site(node)}"
     )
 
@@ -76,7 +76,7 @@ def freed_values(node: Any) -> GradientError:
 def changed_value(node: Any, what: str, version: int, expected: int) -> GradientError:
     """The error for a saved value, `what`, that was written over."""
     return GradientError(
-        f"{node.name_}: {what} was changed in place after it was saved (version {version}, "
+        f"{node.op_name}: {what} was changed in place after it was saved (version {version}, "
         f"expected {expected}); use an out-of-place op or clone() before the write"
         f"{describe_site(node)}"
     )
@@ -122,7 +122,7 @@ def check_forward(op: Any, args: tuple, out: Variable) -> None:
     if _is_new(found, args):
         shapes = ", ".join(str(tuple(a.shape)) for a in args if isinstance(a, Variable))
         raise AnomalyError(
-            f"{op.name_}: forward gave {found} in an output of shape {tuple(out.shape)} from "
+            f"{op.op_name}: forward gave {found} in an output of shape {tuple(out.shape)} from "
             f"finite inputs of shapes {shapes}{describe_here()}"
         )
 
@@ -134,7 +134,7 @@ def check_backward(node: Any, gradient: Any, contributions: Any) -> None:
         if contribution is not None and _is_new(_trouble(contribution), incoming):
             shapes = ", ".join(str(tuple(g.shape)) for g in incoming if g is not None)
             raise AnomalyError(
-                f"{node.name_}: backward gave {_trouble(contribution)} in the gradient of input "
+                f"{node.op_name}: backward gave {_trouble(contribution)} in the gradient of input "
                 f"{i}, of shape {tuple(contribution.shape)}, from a finite gradient of shape "
                 f"{shapes}{describe_site(node)}"
             )

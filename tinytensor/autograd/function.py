@@ -27,7 +27,7 @@ from typing import Any
 
 from ..errors import GradientError
 from . import anomaly
-from .function_node import FunctionNode, new_node
+from .function_ctx import FunctionCtx, new_node
 from .mode import state
 from .op import Op
 from .settings import no_grad
@@ -43,12 +43,12 @@ class Function:
     `setup_context(ctx, inputs, output)` is called after it.
     """
 
-    _node: type[FunctionNode] = FunctionNode
+    _node: type[FunctionCtx] = FunctionCtx
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        members = {"function": cls, "name_": cls.__name__, "__module__": cls.__module__}
-        cls._node = type(cls.__name__, (FunctionNode,), members)
+        members = {"function": cls, "op_name": cls.__name__, "__module__": cls.__module__}
+        cls._node = type(cls.__name__, (FunctionCtx,), members)
 
     def __call__(self, *args: Any) -> Any:
         name = type(self).__name__
@@ -135,9 +135,9 @@ def once_differentiable(backward: Callable) -> Callable:
     return rule
 
 
-def _refusing(result: Any, ctx: FunctionNode) -> Any:
+def _refusing(result: Any, ctx: FunctionCtx) -> Any:
     if not isinstance(result, Variable) or result.array.dtype.kind != "f":
         return result
     constant = wrap(result.array)
     constant._tracked = True  # else nothing would be recorded
-    return OnceDifferentiable.apply(constant, ctx.name_)
+    return OnceDifferentiable.apply(constant, ctx.op_name)

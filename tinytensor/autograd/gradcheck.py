@@ -219,5 +219,5 @@ def _name(func: Function, output: Any = None) -> str:
     """The function's name; for a lambda, also the name of the op that produced its output."""
     name = getattr(func, "__name__", type(func).__name__)
     if name.endswith("<lambda>") and output is not None and output._node is not None:
-        name += f" ({output.grad_fn.name_})"
+        name += f" ({output.grad_fn.op_name})"
     return name

@@ -50,7 +50,7 @@ class ViewWrite(Op):
         if self.needs(0):
             rest = copy_in_order(g, self.order)
             part = view_along(self.path, rest)
-            check_memory(self.path[-1][0].name_, unwrap(part))
+            check_memory(self.path[-1][0].op_name, unwrap(part))
             part[...] = 0
         new = view_along(self.path, copy_in_order(g, self.order)) if self.needs(1) else None
         return rest, new
@@ -62,7 +62,7 @@ class IndexWrite(Op):
     Writes into x itself.
     """
 
-    name_ = "setitem"
+    op_name = "setitem"
 
     def forward(self, x: Array, value: Any, index: Any) -> Array:
         self.index = index

@@ -93,7 +93,7 @@ class Outside:
     run_after_accumulation: Callable[[Any], None]  # hooks.py
     wrap_outputs: Callable[..., tuple]  # outputs.py: tensors for a tuple of results
     fill_missing: Callable[[Any, list], list]  # outputs.py: gradients for all of several outputs
-    next_functions: Callable[[Any], tuple]  # node.py: the links of a node
+    next_functions: Callable[[Any], tuple]  # next_functions.py: the links of a node
     add_node_hook: Callable[[Any, Callable, str], Any]  # hooks.py
     nested: Callable[..., Any]  # nesting.py: calls a function, in a new thread if nested too deep
 

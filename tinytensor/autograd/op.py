@@ -106,24 +106,24 @@ class Op(Node):
     fresh = False  # whether backward gives new arrays (or g), which the walk may add into
     one_of_several = False  # whether it stands for one output of another op (outputs.py)
     in_kernel = False  # whether forward ran as a kernel (kernels/machinery/route.py)
-    name_ = "op"  # the name in error messages: snake_case of the class name
+    op_name = "op"  # the name in error messages: snake_case of the class name
     _plan: tuple = ()  # `saves`, worked out once for the class; see _save_plan
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "name_" not in cls.__dict__:
-            cls.name_ = snake_case(cls.__name__)
+        if "op_name" not in cls.__dict__:
+            cls.op_name = snake_case(cls.__name__)
         cls._plan = tuple(cls._save_plan())
 
     def forward(self, *args: Any) -> Any:
-        raise NotImplementedError(f"{self.name_}: forward is not written")
+        raise NotImplementedError(f"{self.op_name}: forward is not written")
 
     def backward(self, *grads: Any) -> Any:
-        raise NotImplementedError(f"{self.name_}: backward is not written")
+        raise NotImplementedError(f"{self.op_name}: backward is not written")
 
     def view_args(self, args: tuple) -> Iterable[tuple[Any, tuple]]:
         """For an op whose several outputs are views: (op, args) that make each out of args[0]."""
-        raise NotImplementedError(f"{self.name_}: view_args is not written")
+        raise NotImplementedError(f"{self.op_name}: view_args is not written")
 
     def fill_missing(self, grads: list) -> list:
         """Zeros for those of several outputs that got no gradient."""

@@ -1,6 +1,6 @@
-"""What the engine knows of a tensor: its array, its gradient, and how it came to be.
+"""Variable: a tensor as the engine sees it, with its array, gradient and place in the graph.
 
-`tinytensor.Tensor` adds the operators and methods; the engine below needs only this.
+`tinytensor.Tensor` is the subclass with operators and methods; the engine needs only this one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _new = object.__new__
 
 
 class Variable:
-    """An array that may be tracked.
+    """An array that may be tracked. Variable(data, requires_grad) is PyTorch's old form of a leaf.
 
     array     the raw NumPy or CuPy array
     _grad     the accumulated gradient, a tensor, or None
@@ -38,6 +38,10 @@ class Variable:
     _writes: list[Any] | None
     _view: Any
     _hooks: dict | None
+
+    def __new__(cls, data: Any, requires_grad: bool = False) -> Any:
+        """A leaf that shares data's memory; `wrap` is how the engine makes a tensor."""
+        return data.detach().requires_grad_(requires_grad)
 
     if TYPE_CHECKING:
 

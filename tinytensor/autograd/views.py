@@ -66,7 +66,7 @@ def refresh(variable: Variable) -> None:
         make_again(variable)
     elif state.mode.grad:
         raise RuntimeError(
-            f"{link.op.name_}: a view of shape {tuple(variable._shape)} that was made under "
+            f"{link.op.op_name}: a view of shape {tuple(variable._shape)} that was made under "
             "no_grad() is used outside of it after its base was written to; make it again"
         )
 
@@ -107,7 +107,7 @@ def see_as_strided(view: Any) -> None:
     root = root_of(view)
     if view.array.size and not xp(view.array).may_share_memory(root.array, view.array):
         raise RuntimeError(
-            f"{view._view.op.name_}: the tensor that this view of shape {tuple(view._shape)} was "
+            f"{view._view.op.op_name}: the tensor that this view of shape {tuple(view._shape)} was "
             "made of got other memory (x.data = …); make the view again"
         )
     before = view._view

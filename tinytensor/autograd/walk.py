@@ -170,7 +170,7 @@ def fit(value: Any, edge: Any, node: Op) -> Any:
     if found != dtype:
         if found.kind != "f":
             raise GradientError(
-                f"{node.name_}: backward gave a gradient of dtype {found}, expected {dtype}"
+                f"{node.op_name}: backward gave a gradient of dtype {found}, expected {dtype}"
                 f"{outside.where(node)}"
             )
         value = value.to(dtype) if isinstance(value, Variable) else value.astype(dtype)
@@ -186,7 +186,7 @@ def sum_to(value: Any, shape: tuple, node: Op | None = None) -> Any:
             axes.append(i)
     total = sum_over(value, tuple(axes), keepdims=True) if axes else value
     if extra < 0 or tuple(total.shape[extra:]) != tuple(shape):
-        name = node.name_ if node is not None else "sum_to"
+        name = node.op_name if node is not None else "sum_to"
         raise GradientError(
             f"{name}: backward gave a gradient of shape {tuple(value.shape)}, expected "
             f"{tuple(shape)}{outside.where(node)}"

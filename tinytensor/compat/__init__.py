@@ -7,10 +7,11 @@ distributed.py    one process, of rank 0
 jit.py            script and trace return their argument
 no_effect.py      compile, the precision of products, deterministic algorithms
 memory_format.py  contiguous_format, channels_last, strided
-old_forms.py      LongTensor, FloatTensor …, autograd.Variable
+old_forms.py      LongTensor, FloatTensor …
 alias.py          the mechanism behind the table of paths below
 """
 
+from ..autograd.variable import Variable as Variable
 from . import alias as alias
 from .amp import GradScaler, autocast
 from .memory_format import channels_last, contiguous_format, preserve_format, strided
@@ -32,7 +33,6 @@ from .old_forms import (
     LongTensor,
     ShortTensor,
 )
-from .old_forms import Variable as Variable
 
 # {import path: the module it stands for}. A row also holds for the modules inside a package.
 # Nothing is imported before its path is used, as a module or as an attribute of tinytensor.
@@ -56,6 +56,11 @@ PATHS = {
     "tinytensor.generator": "tinytensor.create.generator",
     "tinytensor.gradcheck": "tinytensor.autograd.gradcheck",
     "tinytensor.layout": "tinytensor.compat.memory_format",
+    "tinytensor.ops.columns": "tinytensor.ops.unfold",
+    "tinytensor.ops.count": "tinytensor.ops",
+    "tinytensor.ops.linalg": "tinytensor.ops.matmul",
+    "tinytensor.ops.part": "tinytensor.ops.partial_views",
+    "tinytensor.ops.recurrent": "tinytensor.ops.recurrent_cell",
     "tinytensor.ranges": "tinytensor.create.ranges",
 }
 

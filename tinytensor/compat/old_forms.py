@@ -1,4 +1,4 @@
-"""Old forms of PyTorch: typed constructors such as LongTensor, and autograd.Variable."""
+"""PyTorch's old constructors by dtype: LongTensor, FloatTensor …"""
 
 from __future__ import annotations
 
@@ -6,39 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd import variable
-from ..autograd.variable import wrap
+from ..autograd.variable import Variable, wrap
 from ..create.from_data import tensor
 from ..create.size_arguments import shape_of
 from ..dtype import bool_, float16, float32, float64, int8, int16, int32, int64, uint8
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
-
-
-# ------------------------------------------------------------------------------------------
-# autograd.Variable
-# ------------------------------------------------------------------------------------------
-
-
-class _AnyTensor(type):
-    def __call__(cls, data: Any, requires_grad: bool = False) -> Tensor:
-        return data.detach().requires_grad_(requires_grad)
-
-    def __instancecheck__(cls, value: Any) -> bool:
-        return isinstance(value, variable.Variable)
-
-
-class Variable(metaclass=_AnyTensor):
-    """Variable(data, requires_grad): a leaf that shares memory with data.
-
-    PyTorch before 0.4 needed it around each tensor. Every tensor is an instance of it.
-    """
-
-
-# ------------------------------------------------------------------------------------------
-# LongTensor, FloatTensor …
-# ------------------------------------------------------------------------------------------
 
 
 class _TensorOf(type):
@@ -54,7 +28,7 @@ class _TensorOf(type):
         return tensor(data[0], dtype=cls.dtype)
 
     def __instancecheck__(cls, value: Any) -> bool:
-        return isinstance(value, variable.Variable) and value.array.dtype == cls.dtype.dtype
+        return isinstance(value, Variable) and value.array.dtype == cls.dtype.dtype
 
 
 def _typed(name: str, dtype: Any) -> _TensorOf:
@@ -82,5 +56,4 @@ __all__ = [
     "IntTensor",
     "LongTensor",
     "ShortTensor",
-    "Variable",
 ]

@@ -1,4 +1,4 @@
-"""LSTM, GRU and RNN over all steps of a sequence; equations as in ops/recurrent.py.
+"""LSTM, GRU and RNN over all steps of a sequence; equations as in ops/recurrent_cell.py.
 
 Each thread computes all steps of its own sequences, so threads never wait for each other. A step
 multiplies the state by its weights, adds the product to the inputs' share, and makes one pass over

@@ -31,12 +31,10 @@ from .batch_norm import *
 from .bitwise import *
 from .broadcast import *
 from .clamp import *
-from .columns import *
 from .compare import *
 from .conv_transpose import *
 from .convert import *
 from .convolution import *
-from .count import *
 from .cross_entropy import *
 from .distance import *
 from .distribution_loss import *
@@ -45,24 +43,25 @@ from .einsum import *
 from .embedding import *
 from .erf import *
 from .gather import *
+from .histogram import *
 from .index import *
 from .join import *
 from .layer_norm import *
-from .linalg import *
 from .linear import *
 from .loss import *
 from .margin_loss import *
 from .masked import *
+from .matmul import *
 from .matrix import *
 from .minmax import *
 from .pad import *
-from .part import *
+from .partial_views import *
 from .pointwise import *
 from .pooling import *
 from .power import *
 from .rearrange import *
 from .rectifier import *
-from .recurrent import *
+from .recurrent_cell import *
 from .recurrent_sequence import *
 from .reduce import *
 from .resample import *
@@ -76,6 +75,7 @@ from .solve import *
 from .sort import *
 from .statistics import *
 from .trigonometry import *
+from .unfold import *
 from .variance import *
 
 # fmt: off

@@ -189,7 +189,7 @@ class Softplus(Op):
 class LogSigmoid(Op):
     """y = ln σ(x) = min(x, 0) − ln(1 + e^−|x|);  dx = g·σ(−x)"""
 
-    name_ = "logsigmoid"
+    op_name = "logsigmoid"
     saves = ("x",)
 
     def forward(self, x: Array) -> Array:

@@ -12,7 +12,7 @@ from ..backend import xp
 from .gather import gather
 from .join import cat
 from .minmax import max
-from .part import narrow
+from .partial_views import narrow
 from .pooling import check_image
 from .promote import cast, require_float, require_numbers
 from .reduce import mean

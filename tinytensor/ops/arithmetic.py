@@ -159,7 +159,7 @@ class FloorDivide(Op):
 class TruncDivide(Op):
     """y = a/b, rounded towards zero;  flat: da = 0, db = 0"""
 
-    name_ = "div"
+    op_name = "div"
 
     def forward(self, a: Array, b: Array) -> Array:
         if not _is_integer_division("div", a, b):
@@ -329,7 +329,7 @@ class Lerp(Op):
 class LerpByNumber(Op):
     """y = a + w·(b − a) for a number w;  da = g·(1 − w), db = g·w"""
 
-    name_ = "lerp"
+    op_name = "lerp"
 
     def forward(self, a: Array, b: Array, w: float) -> Array:
         self.w = w

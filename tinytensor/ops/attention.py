@@ -79,7 +79,7 @@ class Attention(Op):
     scores and dropped weights are not. (The kernel keeps not even A.)
     """
 
-    name_ = "scaled_dot_product_attention"
+    op_name = "scaled_dot_product_attention"
     saves = ("query", "key", "value", "bias", "drop", "out")
     fresh = True
 

@@ -100,7 +100,7 @@ def ge(input: Operand, other: Operand) -> Tensor:
 class IsClose(Question):
     """y = |a − b| ≤ atol + rtol·|b|, or a = b"""
 
-    name_ = "isclose"
+    op_name = "isclose"
 
     def forward(self, a: Array, b: Array, rtol: float, atol: float, equal_nan: bool) -> Array:
         close = a == b
@@ -148,7 +148,7 @@ def _expect_tensors(name: str, *values: Any) -> None:
 class IsNan(Question):
     """y = whether x is NaN"""
 
-    name_ = "isnan"
+    op_name = "isnan"
 
     def forward(self, x: Array) -> Array:
         return xp(x).isnan(x)
@@ -157,7 +157,7 @@ class IsNan(Question):
 class IsInf(Question):
     """y = whether x is ∞ or −∞"""
 
-    name_ = "isinf"
+    op_name = "isinf"
 
     def forward(self, x: Array) -> Array:
         return xp(x).isinf(x)
@@ -166,7 +166,7 @@ class IsInf(Question):
 class IsFinite(Question):
     """y = whether x is neither NaN nor infinite"""
 
-    name_ = "isfinite"
+    op_name = "isfinite"
 
     def forward(self, x: Array) -> Array:
         return xp(x).isfinite(x)

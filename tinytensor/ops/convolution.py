@@ -23,7 +23,7 @@ from ..autograd.variable import unwrap
 from ..backend import Array, sum_over, xp
 from ..errors import ShapeError
 from ..kernels.machinery.route import accelerated
-from .linalg import check_operands
+from .matmul import check_operands
 from .windows import ALL, Sizes, Windows, sizes, sliding
 
 if TYPE_CHECKING:

@@ -11,11 +11,11 @@ from ..backend import Array, xp
 from ..errors import ShapeError
 from ..kernels.machinery.route import accelerated
 from .index import Unindex
+from .loss_reduction import reduce_loss, reduction_of
 from .masked import MaskedFill
 from .parse_index import outside
 from .pointwise import exp
 from .promote import require_float
-from .reduction import reduce_loss, reduction_of
 from .shape import movedim
 from .softmax import log_softmax
 

@@ -9,8 +9,8 @@ from ..autograd.site import warn
 from ..autograd.variable import unwrap
 from ..backend import xp
 from .clamp import where
+from .loss_reduction import reduce_loss, reduction_of
 from .pointwise import exp, log
-from .reduction import reduce_loss, reduction_of
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

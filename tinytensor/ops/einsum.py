@@ -17,8 +17,8 @@ from ..autograd.variable import Variable, unwrap
 from ..backend import Array, is_array
 from ..errors import ShapeError
 from .dims import distinct_dims
-from .linalg import check_operands
-from .part import diagonal
+from .matmul import check_operands
+from .partial_views import diagonal
 from .promote import cast, promote
 from .shape import permute
 

@@ -1,4 +1,4 @@
-"""Looking up rows of a table by number; a row's gradient is the sum over its places."""
+"""embedding: rows of a table, looked up by index. one_hot: class numbers as vectors with one 1."""
 
 from __future__ import annotations
 
@@ -148,4 +148,34 @@ def _renormalize(weight: Tensor, index: Array, max_norm: float, norm_type: float
         assign(weight, used, table * scale.astype(table.dtype), "embedding")
 
 
-__all__ = ["embedding"]
+class OneHot(Op):
+    """y[…, c] = 1 where x is c, else 0;  no gradient"""
+
+    differentiable = False
+
+    def forward(self, x: Array, num_classes: int) -> Array:
+        return (x[..., None] == xp(x).arange(num_classes)).astype(np.int64)
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """Class numbers as vectors with a single 1: (…) → (…, num_classes), int64.
+
+    num_classes=-1: one more than the largest number.
+    """
+    array = unwrap(tensor)
+    if array.dtype.kind not in "iu":
+        raise RuntimeError(f"one_hot: got dtype {array.dtype}, expected int64")
+    if num_classes == -1:
+        if not array.size:
+            raise RuntimeError("one_hot: got an empty tensor, expected num_classes along with it")
+        num_classes = int(array.max()) + 1
+    # On a GPU, reading the values would wait for all pending work.
+    wrong = outside(array, 0, num_classes) if xp(array) is np else None
+    if wrong is not None:
+        raise RuntimeError(
+            f"one_hot: got class {wrong}, expected 0 to num_classes - 1 = {num_classes - 1}"
+        )
+    return OneHot.apply(tensor, num_classes)
+
+
+__all__ = ["embedding", "one_hot"]

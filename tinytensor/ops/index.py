@@ -28,7 +28,7 @@ class Slice(Op):
     """y = x[index], a view, for integers, slices, None and Ellipsis;  dx = zeros, g at index"""
 
     view = True
-    name_ = "getitem"
+    op_name = "getitem"
 
     def forward(self, x: Array, index: tuple) -> Array:
         self.shape, self.index = x.shape, index
@@ -41,7 +41,7 @@ class Slice(Op):
 class Index(Op):
     """y = x[index], a copy, for masks and integer arrays;  dx = zeros, g added at index"""
 
-    name_ = "getitem"
+    op_name = "getitem"
 
     def forward(self, x: Array, index: tuple) -> Array:
         self.shape = x.shape

@@ -12,7 +12,7 @@ from ..kernels.machinery.route import accelerated
 from .arithmetic import add
 from .broadcast import expands_to
 from .einsum import einsum
-from .linalg import check_operands, check_ranks, matmul, product, product_gradients, rows
+from .matmul import check_operands, check_ranks, matmul, product, product_gradients, rows
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

@@ -10,14 +10,14 @@ from ..backend import Array, xp
 from .activation import logsigmoid
 from .arithmetic import abs
 from .clamp import clamp, clamp_min
-from .pointwise import log, log1p, sigmoid
-from .promote import promote, require_float
-from .reduction import (
+from .loss_reduction import (
     reduce_loss,
     reduction_of,
     require_same_shape,
     warn_if_broadcast,
 )
+from .pointwise import log, log1p, sigmoid
+from .promote import promote, require_float
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

@@ -11,10 +11,10 @@ from ..errors import ShapeError
 from .activation import logsigmoid, softplus
 from .clamp import clamp_min, minimum, where
 from .distance import pairwise_distance
+from .loss_reduction import reduce_loss, reduction_of
 from .parse_index import outside
 from .power import sqrt
 from .promote import require_float
-from .reduction import reduce_loss, reduction_of
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

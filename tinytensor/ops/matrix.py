@@ -22,8 +22,8 @@ from .dims import normalize_dim
 from .join import cat
 from .masked import masked_fill
 from .pad import pad
-from .part import Undiagonal
-from .part import diagonal as diagonal_of  # `diag` has an argument named diagonal
+from .partial_views import Undiagonal
+from .partial_views import diagonal as diagonal_of  # `diag` has an argument named diagonal
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

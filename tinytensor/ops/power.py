@@ -31,7 +31,7 @@ class PowScalar(Op):
     """y = xᵖ for a number p;  dx = g·p·xᵖ⁻¹, and 0 for p = 0 even at x = 0"""
 
     saves = ("x",)
-    name_ = "pow"
+    op_name = "pow"
 
     def forward(self, x: Array, p: float) -> Array:
         self.p = p

@@ -21,7 +21,7 @@ from .join import stack
 from .linear import linear
 from .promote import require_float, require_same_dtype
 from .rectifier import keep_where, relu
-from .recurrent import gru_step, gru_values, lstm_step, lstm_values
+from .recurrent_cell import gru_step, gru_values, lstm_step, lstm_values
 from .trigonometry import tanh
 
 if TYPE_CHECKING:

@@ -238,7 +238,7 @@ class Any_(Op):
     """y = whether any x is true;  no gradient"""
 
     differentiable = False
-    name_ = "any"
+    op_name = "any"
 
     def forward(self, x: Array, dims: tuple | None, keepdim: bool) -> Array:
         return _as_truth(x, xp(x).any(x, axis=dims, keepdims=keepdim))

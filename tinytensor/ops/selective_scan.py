@@ -31,7 +31,7 @@ from ..kernels.machinery.route import accelerated
 from .activation import silu, softplus
 from .dims import existing_dim
 from .join import stack, unbind
-from .linalg import matmul
+from .matmul import matmul
 from .pointwise import exp
 from .promote import require_float, require_same_dtype
 from .scan import Recurrence

@@ -65,7 +65,7 @@ class ViewDtype(Op):
 
     view = True
     differentiable = False
-    name_ = "view"
+    op_name = "view"
 
     def forward(self, x: Array, dtype: Any) -> Array:
         if x.itemsize != dtype.itemsize and not (x.ndim and x.strides[-1] == x.itemsize):

@@ -65,7 +65,7 @@ class LogSoftmax(Op):
 
 def _apply(op: Any, input: Tensor, dim: int | None, dtype: Any) -> Tensor:
     """Softmax or LogSoftmax with the arguments seen to: dim, dtype, and 0-d tensors."""
-    name = op.name_
+    name = op.op_name
     if dtype is not None:
         input = cast(input, to_numpy_dtype(dtype))
     require_float(name, input)

@@ -17,7 +17,7 @@ from .clamp import clamp, where
 from .dims import accepts_axis, normalize_dim
 from .join import stack
 from .minmax import check_not_empty, pick
-from .part import along, diagonal
+from .partial_views import along, diagonal
 from .power import sqrt
 from .promote import as_float
 from .reduce import mean, require_float

@@ -52,7 +52,7 @@ def _timed_rule(times: Times, direction: str, method: Any) -> Any:
 
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
         scope = state.mode.scope if direction == FORWARD else getattr(self, "scope", "")
-        return times.measure(scope, self.name_, direction, lambda: method(self, *args, **kwargs))
+        return times.measure(scope, self.op_name, direction, lambda: method(self, *args, **kwargs))
 
     run.__wrapped__ = method  # type: ignore[attr-defined]
     return run

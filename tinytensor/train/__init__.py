@@ -1,7 +1,7 @@
 """Training: the loop, with validation, checkpoints, a log and a picture of the loss.
 
 trainer.py       Trainer: epoch → batch → step
-checkpoint.py    all that a training depends on, to a file and back
+resume.py        the state of a training, saved to a file and restored
 batches.py       batches from anything, of any structure
 figures.py       loss and metrics: as numbers, averaged, in eval mode
 random_state.py  where the random numbers come from, kept and restored

@@ -27,11 +27,11 @@ from ..serialize import write_whole
 from ..svg import svg_to_png
 from ..utils.data import DataLoader
 from .batches import as_loader, on_device, samples_in
-from .checkpoint import BEST, LOG, Resumable, naming
 from .curve import loss_curve
 from .figures import Averages, eval_mode, loss_and_figures
 from .log import Log
 from .progress import Progress, Stop
+from .resume import BEST, LOG, Resumable, naming
 from .watch import Watch
 
 

@@ -70,7 +70,7 @@ def test_recording_and_anomaly_detection_go_together() -> None:
             x.log()
         assert state.mode.watched and not is_anomaly_enabled()
         x.exp()
-    assert [n.name_ for n in recording.nodes] == ["log", "exp"]
+    assert [n.op_name for n in recording.nodes] == ["log", "exp"]
     with detect_anomaly():
         with graph.record():
             pass

@@ -13,7 +13,7 @@ import tinytensor as tt
 from tinytensor import graph
 from tinytensor.graph import Graph
 
-from ...autograd.test_trace import random_graph
+from ...autograd.test_traced_walk import random_graph
 
 
 def replay(g: Graph, seed: Any) -> dict[int, np.ndarray]:

@@ -24,7 +24,7 @@ from tinytensor.graph.pages.pack import affordable_limit, pack
 from tinytensor.graph.pages.room_layout import labels, lay_out, pictures, to_dot
 from tinytensor.graph.pages.rooms import CROWDED, Room, Rooms, build
 
-from ...autograd.test_trace import random_graph
+from ...autograd.test_traced_walk import random_graph
 
 needs_graphviz = pytest.mark.skipif(not is_there(), reason="no Graphviz: pip install pygraphviz")
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from ...autograd import Op
 from ...autograd.function import Function
-from ...autograd.function_node import FunctionNode
+from ...autograd.function_ctx import FunctionCtx
 
 NAME = r"[^\W\d]\w*[̄']*(?:\[[^\]]*\]|\(x\))?"  # x, xₖ, n̄, y[…, i], φ(x)
 EQUATION = re.compile(rf"(?:^|, |: )({NAME}(?:, (?:{NAME}|…))*) = ")
@@ -44,7 +44,7 @@ class Formula:
 @functools.cache
 def formula_of(op: type) -> Formula:
     """The formula of an Op class, or of the class of a Function's node."""
-    source: Any = op.function if issubclass(op, FunctionNode) else op
+    source: Any = op.function if issubclass(op, FunctionCtx) else op
     written = source not in (Function, Op) and source.__dict__.get("__doc__")
     head, _, notes = inspect.cleandoc(written or "").partition("\n\n")
     equations = _equations(" ".join(head.split()))
@@ -81,7 +81,7 @@ def argument_names(op: type) -> tuple[str, ...]:
     """The names of forward's arguments, without self or ctx; the last may start with a star."""
     forward: Any = op.forward  # type: ignore[attr-defined]
     skip = 1
-    if issubclass(op, FunctionNode):
+    if issubclass(op, FunctionCtx):
         forward = op.function.forward
         separate = op.function.setup_context is not Function.setup_context
         skip = 0 if separate else 1
@@ -155,7 +155,7 @@ def op_called(name: str) -> type | None:
     classes: list[type[Op]] = [Op]
     while classes:
         op = classes.pop()
-        if name in (op.__name__, op.name_):
+        if name in (op.__name__, op.op_name):
             return op
         classes += op.__subclasses__()
     return None

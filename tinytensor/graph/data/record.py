@@ -197,7 +197,7 @@ class Recording:
             names, _, _, known = inspect.getargvalues(frame)
             if code is apply:
                 op, args = known["cls"], known["args"]
-                failure.op, failure.name = op, op.name_
+                failure.op, failure.name = op, op.op_name
             else:
                 failure.argument_names = names[: code.co_argcount]
                 args = tuple(map(known.get, failure.argument_names))

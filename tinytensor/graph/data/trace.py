@@ -143,7 +143,7 @@ class _Builder:
             else:
                 inputs.append(None)
         several = isinstance(getattr(op, "_shape", None), list)
-        node = self._new("op", getattr(cls, "name_", ""), key=op)
+        node = self._new("op", getattr(cls, "op_name", ""), key=op)
         node.op, node.inputs = cls.__name__, inputs
         node.module, node.source = getattr(op, "scope", ""), site_of(op)
         node.argument_names = [name_argument(names, i) for i in range(len(inputs))]
@@ -162,7 +162,7 @@ class _Builder:
         """Add one of several outputs of an op."""
         parent = output.parent
         self.outputs.setdefault(parent, []).append(output)
-        node = self._new("op", f"{parent.name_}[{output.index}]", key=output)
+        node = self._new("op", f"{parent.op_name}[{output.index}]", key=output)
         node.op, node.inputs, node.argument_names = "Output", [self.ids[parent]], ["outputs"]
         node.module, node.source = output.scope, site_of(output)
         node.shape, node.dtype = tuple(output._shape), str(output._dtype)
@@ -235,8 +235,8 @@ class _Builder:
         freed = [k for k in self.ids if isinstance(k, Op) and k._saved is None]
         if freed:
             raise GradientError(
-                f"trace: backward() has freed the values that {freed[0].name_} needs; trace before "
-                "it, give it retain_graph=True, or trace with backward=False"
+                f"trace: backward() has freed the values that {freed[0].op_name} needs; trace "
+                "before it, give it retain_graph=True, or trace with backward=False"
             )
         self.graph.steps = []
         gathered: dict[Any, Value] = {}

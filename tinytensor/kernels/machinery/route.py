@@ -127,7 +127,7 @@ def accelerated(
         for direction in directions:
             own = op.__dict__.get(direction)
             if own is not None:
-                setattr(op, direction, _routed(own, module, f"{op.name_}_{direction}", threshold))
+                setattr(op, direction, _routed(own, module, f"{op.op_name}_{direction}", threshold))
         return op
 
     return mark

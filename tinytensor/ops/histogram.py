@@ -1,4 +1,4 @@
-"""Counting: one-hot vectors, how often each number occurs, histograms."""
+"""Histograms: how often each integer (bincount), or a value in each bin (histc), occurs."""
 
 from __future__ import annotations
 
@@ -10,41 +10,10 @@ from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap
 from ..backend import Array, xp
 from ..errors import ShapeError
-from .parse_index import outside
 from .promote import require_float
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
-
-
-class OneHot(Op):
-    """y[…, c] = 1 where x is c, else 0;  no gradient"""
-
-    differentiable = False
-
-    def forward(self, x: Array, num_classes: int) -> Array:
-        return (x[..., None] == xp(x).arange(num_classes)).astype(np.int64)
-
-
-def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Class numbers as vectors with a single 1: (…) → (…, num_classes), int64.
-
-    num_classes=-1: one more than the largest number.
-    """
-    array = unwrap(tensor)
-    if array.dtype.kind not in "iu":
-        raise RuntimeError(f"one_hot: got dtype {array.dtype}, expected int64")
-    if num_classes == -1:
-        if not array.size:
-            raise RuntimeError("one_hot: got an empty tensor, expected num_classes along with it")
-        num_classes = int(array.max()) + 1
-    # On a GPU the look at the values would wait for all work under way.
-    wrong = outside(array, 0, num_classes) if xp(array) is np else None
-    if wrong is not None:
-        raise RuntimeError(
-            f"one_hot: got class {wrong}, expected 0 to num_classes - 1 = {num_classes - 1}"
-        )
-    return OneHot.apply(tensor, num_classes)
 
 
 class Bincount(Op):
@@ -108,4 +77,4 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     return Histc.apply(untracked, bins, min, max)
 
 
-__all__ = ["bincount", "histc", "one_hot"]
+__all__ = ["bincount", "histc"]

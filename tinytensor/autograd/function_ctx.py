@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .function import Function
 
 
-class FunctionNode(Op):
+class FunctionCtx(Op):
     """A Function's call in the graph, and the `ctx` that its forward and backward share."""
 
     function: type[Function]
@@ -53,8 +53,8 @@ class FunctionNode(Op):
         for i, tensor in enumerate(tensors):
             if tensor is not None and not isinstance(tensor, Variable):
                 raise TypeError(
-                    f"{self.name_}: save_for_backward got {type(tensor).__name__} at position {i}, "
-                    "expected a Tensor or None; keep other values as attributes of ctx"
+                    f"{self.op_name}: save_for_backward got {type(tensor).__name__} at position "
+                    f"{i}, expected a Tensor or None; keep other values as attributes of ctx"
                 )
         self._to_save = tensors
 
@@ -113,7 +113,7 @@ class FunctionNode(Op):
             results = results[:expected]
         if len(results) != expected:
             raise GradientError(
-                f"{self.name_}: backward returned an incorrect number of gradients (expected "
+                f"{self.op_name}: backward returned an incorrect number of gradients (expected "
                 f"{expected}, one for each argument of forward, got {len(results)})"
             )
         for i, result in enumerate(results):
@@ -121,12 +121,12 @@ class FunctionNode(Op):
                 continue
             if not isinstance(result, Variable):
                 raise GradientError(
-                    f"{self.name_}: backward returned {type(result).__name__} at position {i}, "
+                    f"{self.op_name}: backward returned {type(result).__name__} at position {i}, "
                     "expected a Tensor or None"
                 )
             if i not in self._tensor_inputs:
                 raise GradientError(
-                    f"{self.name_}: backward returned a gradient at position {i}, expected None, "
+                    f"{self.op_name}: backward returned a gradient at position {i}, expected None, "
                     "as that argument of forward was not a Tensor"
                 )
         return results
@@ -211,17 +211,17 @@ class FunctionNode(Op):
         for tensor in self._dirty:
             if _position(tensor, args) < 0 or _position(tensor, outputs) < 0:
                 raise RuntimeError(
-                    f"{self.name_}: mark_dirty got a tensor of shape {tuple(tensor._shape)} that "
+                    f"{self.op_name}: mark_dirty got a tensor of shape {tuple(tensor._shape)} that "
                     "is not both an input and an output, expected inputs that forward returns"
                 )
             if recorded and tensor._tracked and tensor._node is None:
                 raise RuntimeError(
-                    f"{self.name_}: a leaf tensor of shape {tuple(tensor._shape)} that requires "
+                    f"{self.op_name}: a leaf tensor of shape {tuple(tensor._shape)} that requires "
                     "grad is being used in an in-place operation; clone() it first"
                 )
 
 
-def new_node(cls: type[FunctionNode], args: tuple) -> FunctionNode:
+def new_node(cls: type[FunctionCtx], args: tuple) -> FunctionCtx:
     """A node with the edges of `args`, before forward has run."""
     node = object.__new__(cls)
     edges = []
