@@ -85,7 +85,7 @@ if TYPE_CHECKING:  # found by __getattr__
 __version__ = "0.1.0"
 
 _of_tensors = ("bernoulli", "multinomial", "rand_like", "randint_like", "randn_like")
-for _name in (*ops.__all__, *_of_tensors):
+for _name in (*ops.NAMES, *_of_tensors):
     globals()[_name] = checked(globals()[_name])
 
 half, float, double = float16, float32, float64
@@ -111,7 +111,7 @@ __all__ = [
 # fmt: on
 __all__ += compat.__all__
 __all__ += create.__all__
-__all__ += ops.__all__
+__all__ += ops.NAMES
 
 
 def __getattr__(name: str) -> Any:

@@ -1,6 +1,9 @@
-"""The operators and methods of Tensor: each is the function of the same name in `ops`.
+"""The methods of Tensor that compute: the one list, besides an op's own file, that names ops.
 
-`x.softmax(1)` and `softmax(x, 1)` are one function. A trailing underscore writes into x.
+`add = ops.add` makes `x.add(y)` and `add(x, y)` one function. A name that ends in an underscore
+writes into x. A method has a line of its own where PyTorch's differs from the function of that
+name: `where` (the condition comes first in the function), `unfold` (windows along one dimension),
+`T` and its relatives (properties), conversions such as `float`, and the random ones.
 """
 
 from __future__ import annotations
@@ -10,28 +13,14 @@ from typing import Any
 
 from . import ops
 from .autograd import inplace
-from .autograd.variable import Variable
 from .create import random
-from .ops.arithmetic import Add, Div, Mul, Sub
+from .operators import Operators, in_place
 from .ops.masked import masked_fill_
-from .ops.power import PowScalar
-from .ops.promote import is_operand
 from .ops.scatter import index_fill_, index_put_
 
 
-def in_place(function: Callable) -> Callable:
-    """The method that writes function(x, …) into x."""
-
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return inplace.write(self, function, *args, **kwargs)
-
-    method.__name__ = f"{function.__name__}_"
-    method.__doc__ = f"In place: x ← {function.__name__}(x, …)."
-    return method
-
-
 def shape_in_place(function: Callable) -> Callable:
-    """The method that makes x the view function(x, …) of its own memory."""
+    """Make the method that turns x into function(x, …), a view of the same memory."""
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         return inplace.change_shape(self, function, *args, **kwargs)
@@ -41,98 +30,12 @@ def shape_in_place(function: Callable) -> Callable:
     return method
 
 
-def operator(function: Callable) -> Callable:
-    """The operator method for function(self, other); Python's TypeError for other's wrong type."""
-
-    def method(self: Any, other: Any) -> Any:
-        return function(self, other) if is_operand(other) else NotImplemented
-
-    return method
-
-
-def reflected(function: Callable) -> Callable:
-    """The operator method for function(other, self), where self stands on the right."""
-
-    def method(self: Any, other: Any) -> Any:
-        return function(other, self) if is_operand(other) else NotImplemented
-
-    return method
-
-
-class Methods(Variable):
-    """What a tensor can do; the families follow the files of `ops`."""
+class Methods(Operators):
+    """A tensor with operators and methods, grouped by family as in `ops/__init__.py`."""
 
     __slots__ = ()
 
-    # ---- arithmetic: operators
-
-    # The usual cases come first in these, and skip the look at promotion.
-
-    def __add__(self: Any, other: Any) -> Any:
-        if isinstance(other, Methods) and self.array.dtype is other.array.dtype:
-            return Add.apply(self, other)
-        if (type(other) is float or type(other) is int) and self.array.dtype.kind == "f":
-            return Add.apply(self, other)
-        return ops.add(self, other) if is_operand(other) else NotImplemented
-
-    __radd__ = __add__
-
-    def __sub__(self: Any, other: Any) -> Any:
-        if self.array.dtype.kind == "f":
-            if isinstance(other, Methods) and self.array.dtype is other.array.dtype:
-                return Sub.apply(self, other)
-            if type(other) is float or type(other) is int:
-                return Sub.apply(self, other)
-        return ops.sub(self, other) if is_operand(other) else NotImplemented
-
-    def __mul__(self: Any, other: Any) -> Any:
-        if isinstance(other, Methods) and self.array.dtype is other.array.dtype:
-            return Mul.apply(self, other)
-        if (type(other) is float or type(other) is int) and self.array.dtype.kind == "f":
-            return Mul.apply(self, other)
-        return ops.mul(self, other) if is_operand(other) else NotImplemented
-
-    __rmul__ = __mul__
-
-    def __truediv__(self: Any, other: Any) -> Any:
-        if self.array.dtype.kind == "f":
-            if isinstance(other, Methods) and self.array.dtype is other.array.dtype:
-                return Div.apply(self, other)
-            if type(other) is float or type(other) is int:
-                return Div.apply(self, other)
-        return ops.div(self, other) if is_operand(other) else NotImplemented
-
-    def __rsub__(self: Any, other: Any) -> Any:
-        if (type(other) is float or type(other) is int) and self.array.dtype.kind == "f":
-            return Sub.apply(other, self)
-        return ops.sub(other, self) if is_operand(other) else NotImplemented
-
-    def __rtruediv__(self: Any, other: Any) -> Any:
-        if (type(other) is float or type(other) is int) and self.array.dtype.kind == "f":
-            return Div.apply(other, self)
-        return ops.div(other, self) if is_operand(other) else NotImplemented
-
-    def __pow__(self: Any, other: Any) -> Any:
-        if (type(other) is float or type(other) is int) and self.array.dtype.kind == "f":
-            return PowScalar.apply(self, other)
-        return ops.pow(self, other) if is_operand(other) else NotImplemented
-
-    __rpow__ = reflected(ops.pow)
-    __floordiv__, __rfloordiv__ = operator(ops.floor_divide), reflected(ops.floor_divide)
-    __mod__, __rmod__ = operator(ops.remainder), reflected(ops.remainder)
-    __neg__ = ops.neg
-    __pos__ = ops.positive
-    __abs__ = ops.abs
-
-    __iadd__ = in_place(ops.add)
-    __isub__ = in_place(ops.sub)
-    __imul__ = in_place(ops.mul)
-    __itruediv__ = in_place(ops.div)
-    __ifloordiv__ = in_place(ops.floor_divide)
-    __imod__ = in_place(ops.remainder)
-    __ipow__ = in_place(ops.pow)
-
-    # ---- arithmetic: methods
+    # ---- arithmetic
     add, add_ = ops.add, in_place(ops.add)
     sub, sub_ = ops.sub, in_place(ops.sub)
     mul, mul_ = ops.mul, in_place(ops.mul)
@@ -172,7 +75,7 @@ class Methods(Variable):
     nan_to_num, nan_to_num_ = ops.nan_to_num, in_place(ops.nan_to_num)
 
     def where(self, condition: Any, other: Any) -> Any:
-        """self where the condition holds, else other."""
+        """self where the condition holds, other elsewhere."""
         return ops.where(condition, self, other)
 
     # ---- pointwise
@@ -222,13 +125,12 @@ class Methods(Variable):
     hardshrink = ops.hardshrink
 
     # ---- compare
-    eq, eq_, __eq__ = ops.eq, in_place(ops.eq), operator(ops.eq)
-    ne, ne_, __ne__ = ops.ne, in_place(ops.ne), operator(ops.ne)
-    lt, lt_, __lt__ = ops.lt, in_place(ops.lt), operator(ops.lt)
-    le, le_, __le__ = ops.le, in_place(ops.le), operator(ops.le)
-    gt, gt_, __gt__ = ops.gt, in_place(ops.gt), operator(ops.gt)
-    ge, ge_, __ge__ = ops.ge, in_place(ops.ge), operator(ops.ge)
-    __hash__ = Variable.__hash__  # Python drops it from a class that defines __eq__
+    eq, eq_ = ops.eq, in_place(ops.eq)
+    ne, ne_ = ops.ne, in_place(ops.ne)
+    lt, lt_ = ops.lt, in_place(ops.lt)
+    le, le_ = ops.le, in_place(ops.le)
+    gt, gt_ = ops.gt, in_place(ops.gt)
+    ge, ge_ = ops.ge, in_place(ops.ge)
     not_equal, less, less_equal, greater, greater_equal = ne, lt, le, gt, ge
     not_equal_, less_, less_equal_, greater_, greater_equal_ = ne_, lt_, le_, gt_, ge_
     equal = ops.equal
@@ -249,14 +151,6 @@ class Methods(Variable):
     bitwise_left_shift_ = in_place(ops.bitwise_left_shift)
     bitwise_right_shift = ops.bitwise_right_shift
     bitwise_right_shift_ = in_place(ops.bitwise_right_shift)
-    __and__, __rand__ = operator(ops.bitwise_and), reflected(ops.bitwise_and)
-    __or__, __ror__ = operator(ops.bitwise_or), reflected(ops.bitwise_or)
-    __xor__, __rxor__ = operator(ops.bitwise_xor), reflected(ops.bitwise_xor)
-    __iand__, __ior__, __ixor__ = bitwise_and_, bitwise_or_, bitwise_xor_
-    __invert__ = ops.bitwise_not
-    __lshift__, __rlshift__ = operator(ops.bitwise_left_shift), reflected(ops.bitwise_left_shift)
-    __rshift__, __rrshift__ = operator(ops.bitwise_right_shift), reflected(ops.bitwise_right_shift)
-    __ilshift__, __irshift__ = bitwise_left_shift_, bitwise_right_shift_
 
     # ---- reduce
     sum = ops.sum
@@ -375,8 +269,6 @@ class Methods(Variable):
     new_tensor = ops.convert.new_tensor
 
     # ---- index
-    __getitem__ = ops.index.get_item
-    __setitem__ = ops.index.set_item
     copy_ = ops.index.copy_
     fill_ = ops.index.fill_
     zero_ = ops.index.zero_
@@ -427,7 +319,7 @@ class Methods(Variable):
     triu_ = in_place(ops.triu)
 
     # ---- linalg
-    matmul = __matmul__ = ops.matmul
+    matmul = ops.matmul
     mm = ops.mm
     bmm = ops.bmm
     mv = ops.mv
@@ -450,9 +342,6 @@ class Methods(Variable):
     addr_ = in_place(ops.addr)
     addbmm_ = in_place(ops.addbmm)
     baddbmm_ = in_place(ops.baddbmm)
-
-    def __rmatmul__(self: Any, other: Any) -> Any:
-        return ops.matmul(other, self)
 
     # ---- softmax
     softmax = ops.softmax
