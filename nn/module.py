@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterator
 from typing import Any
+from weakref import WeakValueDictionary
 
 from tinytensor.autograd.mode import state
 from tinytensor.tensor import Tensor
@@ -24,6 +25,11 @@ class _Registrations:
     """Counts changes to any module's children, so that known paths can be told from stale ones."""
 
     count = 0
+
+
+# Modules that were called from outside any module, by id. `graph.trace` takes the parameters' names
+# from them.
+outermost: WeakValueDictionary[int, Module] = WeakValueDictionary()
 
 
 class MissingAttribute(AttributeError):
@@ -83,7 +89,9 @@ class Module(ModuleState, ModuleHooks):
     def _path_below(self, caller: Module | None, scope: str) -> str:
         """The path of this module when `caller`, whose own path is scope, calls it."""
         name = type(self).__name__
-        if caller is not None:
+        if caller is None:
+            outermost[id(self)] = self
+        else:
             count, names = caller._paths
             if count != _Registrations.count:
                 # Backwards, so that of several names of one module the first stays.

@@ -19,6 +19,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from ..autograd.site import is_internal
+from ..graph.data.user_variables import frames_from, names_of
 from ..tensor import Tensor
 from ..text import clean
 from . import Problem
@@ -174,7 +176,9 @@ class Script:
             Tensor.backward = original  # type: ignore[method-assign]
 
     def _at_backward(self, tensor: Tensor, frame: FrameType | None) -> None:
-        names = list(_names_of(tensor, frame))
+        names = list(names_of(tensor, frames_from(frame)))
+        if frame is not None and is_internal(frame.f_code.co_filename):
+            names.append(NAME)  # the Trainer's, which is no variable of the script
         if self.name not in names:
             self._others += names
             return
@@ -207,11 +211,3 @@ class Script:
         while own is not None and own.tb_frame.f_code.co_filename != str(self.path):
             own = own.tb_next
         traceback.print_exception(type(error), error, own or error.__traceback__)
-
-
-def _names_of(tensor: Tensor, frame: FrameType | None) -> Iterator[str]:
-    """The variables that hold the tensor, in the function that calls, its callers and globals."""
-    while frame is not None:
-        for names in (frame.f_locals, frame.f_globals):
-            yield from (name for name, value in list(names.items()) if value is tensor)
-        frame = frame.f_back

@@ -234,14 +234,21 @@ def test_modules_and_parameter_names(recorded: bool) -> None:
         assert find(g, "data").module == "" and find(g, "offset").kind == "constant"
 
 
-def test_a_model_that_is_out_of_sight_may_be_passed() -> None:
-    models = [Pair()]  # in a list: not a variable of its own
-    loss = models[0](tt.ones(3, 2)).sum()
+@pytest.mark.parametrize("passed", [False, True])
+def test_a_model_need_not_be_a_variable(passed: bool) -> None:
+    models = [Pair(), Pair()]  # two of one class, in a list
+    losses = [model(tt.ones(3, 2)).sum() for model in models]
+    for model, loss in zip(models, losses):
+        g = graph.trace(loss, model=model if passed else None)
+        assert find(g, "out.bias").module == "Pair.out"
+        assert g.modules["Pair.out"].class_name == "Linear"
+
+
+def test_the_parameters_of_a_model_that_is_gone_have_shapes_for_names() -> None:
+    loss = Pair()(tt.ones(3, 2)).sum()
     assert {n.name for n in graph.trace(loss).nodes if n.kind == "parameter"} == {
         "weight (2, 2)", "weight (2,)", "weight (1, 2)", "weight (1,)",
     }  # fmt: skip
-    g = graph.trace(loss, model=models[0])
-    assert find(g, "out.bias").module == "Pair.out" and g.modules["Pair.out"].class_name == "Linear"
 
 
 def test_unknown_models_have_paths_all_the_same() -> None:

@@ -1,24 +1,23 @@
 """The modules of a graph: their paths, classes and parameters.
 
-There are three sources: the notes of a recording, a model that is passed in, and models among the
-caller's variables. Without any of them only the paths are known.
+There are three sources: the notes of a recording, a model that is passed in, and the modules that
+have been called and still exist. Without any of them only the paths are known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from types import FrameType
 from typing import Any
 
 from .graph import Graph, ModuleInfo
-from .names import models_in, named_tensors, runs_itself
+from .parameter_names import called_modules, named_tensors, runs_itself
 from .record import Notes
 
 
 class ModuleTree:
     """The tree of modules, built from the paths of ops."""
 
-    def __init__(self, graph: Graph, notes: Iterable[Notes], model: Any, caller: FrameType | None):
+    def __init__(self, graph: Graph, notes: Iterable[Notes], model: Any):
         used = dict.fromkeys(node.module for node in graph.nodes if node.module)
         self.classes: dict[str, str] = {}
         self.calls: dict[str, int] = {}
@@ -32,15 +31,15 @@ class ModuleTree:
         if model is not None:
             roots.setdefault(type(model).__name__, model)
         unknown = {path.partition(".")[0] for path in used} - set(roots)
-        roots.update(models_in(caller, unknown))
-        for path in sorted(roots, key=len):  # the outermost module gives the full name
-            self._take_down(path, roots[path])
+        called = [(type(module).__name__, module) for module in called_modules(unknown)]
+        for path, module in sorted([*roots.items(), *called], key=lambda root: len(root[0])):
+            self._add_model(path, module)  # the outermost, which is first, gives the full name
         self.paths: dict[str, None] = {}
         for path in used:
             self._add(path)
 
-    def _take_down(self, path: str, model: Any) -> None:
-        """Classes and parameters of a model that was called at `path`."""
+    def _add_model(self, path: str, model: Any) -> None:
+        """Add the classes and parameters of a model that was called at `path`."""
         for below, module in model.named_modules():
             if runs_itself(module):
                 self.classes.setdefault(f"{path}.{below}" if below else path, type(module).__name__)

@@ -29,7 +29,8 @@ from ...autograd.site import Site, is_internal
 from ...autograd.variable import Variable, edge_of, unwrap
 from ...backend import is_array
 from .formula import argument_names, name_argument, op_called
-from .names import frames_from, local_names, named_tensors, variable_name
+from .parameter_names import named_tensors
+from .user_variables import frames_from, local_names, variable_name
 from .values import keep, number
 
 MAX_RECORDED = 1024  # `record` keeps arrays of up to this many elements in full

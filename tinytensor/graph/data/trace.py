@@ -26,8 +26,8 @@ from .formula import argument_names, formula_of, name_argument, rule_for
 from .graph import Graph, TracedContribution, TracedNode, TracedStep
 from .live_nodes import NothingRetained, saved_values
 from .module_tree import ModuleTree
-from .names import frames_from, variable_name
 from .record import Call, Constant, Failure, Notes, Recording, record
+from .user_variables import frames_from, variable_name
 from .values import MAX_VALUES, Value, value_of
 
 
@@ -43,7 +43,7 @@ def trace(
 
     source      a tensor; a function without arguments that returns one, which is run under
                 `record`; a Recording, for all of its ops; or a Graph, returned unchanged
-    model       the nn.Module with the parameters' names, if it is not among the variables
+    model       the nn.Module with the parameters' names; not needed if it has been called
     backward    also run the backward walk, for gradients and steps
     gradient    dL/dsource, for a tensor that is not a scalar
     max_values  keep arrays of up to this many elements (None: all), statistics of larger ones
@@ -291,7 +291,7 @@ class _Builder:
     def finish(self) -> Graph:
         """Name parameters, assign leaves and constants to modules, build the tree of modules."""
         graph = self.graph
-        tree = ModuleTree(graph, self.notes.values(), self.model, self.caller)
+        tree = ModuleTree(graph, self.notes.values(), self.model)
         leaves = {i: key for key, i in self.ids.items() if isinstance(key, Variable)}
         consumers = graph.consumers()
         unnamed = 0

@@ -68,7 +68,7 @@ def explore(
     source      a loss; a function without arguments that returns one, which is run under
                 `record`; a Recording; or a Graph
     path        the file of the page; None: it is not written
-    model       the nn.Module with the parameters' names, if it is not among the variables
+    model       the nn.Module with the parameters' names; not needed if it has been called
     gradient    dL/dsource, for a tensor that is not a scalar
     max_values  show matrices of up to this many elements cell by cell, larger ones as summaries;
                 None: as many as keep the page small

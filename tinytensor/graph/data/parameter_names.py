@@ -1,0 +1,39 @@
+"""Names of parameters and buffers, from the modules that own them.
+
+`nn` is built on this package, so its Module is looked up only where `nn` is already loaded.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+
+def module_class() -> Any:
+    """nn.Module, or None if `nn` was not imported."""
+    loaded = sys.modules.get("nn.module")
+    return getattr(loaded, "Module", None)
+
+
+def called_modules(wanted: set[str]) -> list[Any]:
+    """The living modules of the wanted classes that were called from outside any module."""
+    loaded: Any = sys.modules.get("nn.module")
+    if loaded is None or not wanted:
+        return []
+    return [m for m in list(loaded.outermost.values()) if type(m).__name__ in wanted]
+
+
+def runs_itself(module: Any) -> bool:
+    """Whether a module has a forward; lists of modules have none and never appear in paths."""
+    return type(module).forward is not module_class().forward
+
+
+def named_tensors(path: str, module: Any) -> Iterator[tuple[Any, str, str]]:
+    """(tensor, name, path of its module) for the parameters and buffers of a model at `path`."""
+    for below, part in module.named_modules():
+        owner = f"{path}.{below}" if below else path
+        for registry in (part._parameters, part._buffers):
+            for name, tensor in registry.items():
+                if tensor is not None:
+                    yield tensor, f"{below}.{name}" if below else name, owner
