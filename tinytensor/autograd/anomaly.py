@@ -15,7 +15,14 @@ from .variable import Variable, unwrap
 
 
 def explain_forward(op: Any, args: tuple, error: Exception) -> Exception:
-    """An array library's error, retold with the op's name and what it was given."""
+    """An array library's error, with the op's name and arguments; noted for a recording."""
+    explained = _explained(op, args, error)
+    if state.mode.recording is not None:  # it shows the op that raised, and its inputs
+        vars(explained).setdefault("_op_call", (op, args))
+    return explained
+
+
+def _explained(op: Any, args: tuple, error: Exception) -> Exception:
     message = str(error)
     if message.startswith(f"{op.op_name}:") or isinstance(
         error, (NotImplementedError, OutOfMemoryError)

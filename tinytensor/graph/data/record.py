@@ -180,33 +180,27 @@ class Recording:
         self._running = list(calls_from(raised_in, self._around))
         if self._running:
             _, failure.scope, _ = self._running[0]
-        self._find_failing_op(failure, frames)
-        self.failure = failure
-
-    def _find_failing_op(self, failure: Failure, frames: list[FrameType]) -> None:
-        """The innermost call of an Op, or of a function of this package, and its tensors.
-
-        The arguments of a call that raised are known to its traceback alone.
-        """
-        apply = Op.apply.__func__.__code__  # type: ignore[attr-defined]
-        for frame in frames:
-            code = frame.f_code
-            if code is not apply and not (
-                code.co_name == failure.name and is_internal(code.co_filename)
-            ):
-                continue
-            names, _, _, known = inspect.getargvalues(frame)
-            if code is apply:
-                op, args = known["cls"], known["args"]
-                failure.op, failure.name = op, op.op_name
-            else:
-                failure.argument_names = names[: code.co_argcount]
-                args = tuple(map(known.get, failure.argument_names))
-            break
+        op, args = vars(error).pop("_op_call", (None, ()))  # set by explain_forward
+        if op is not None:
+            failure.op, failure.name = op, op.op_name
         else:
-            return
+            args = self._arguments_checked(failure, frames)
         failure.edges = [edge_of(a) if isinstance(a, Variable) else None for a in args]
         self._note_arguments(failure.call, failure.op, args, frames)
+        self.failure = failure
+
+    def _arguments_checked(self, failure: Failure, frames: list[FrameType]) -> tuple:
+        """The arguments of the function that refused them, such as `matmul`; () if unknown.
+
+        No op was called yet, so only the traceback has them.
+        """
+        for frame in frames:
+            code = frame.f_code
+            if code.co_name == failure.name and is_internal(code.co_filename):
+                names, _, _, known = inspect.getargvalues(frame)
+                failure.argument_names = names[: code.co_argcount]
+                return tuple(map(known.get, failure.argument_names))
+        return ()
 
     def close(self) -> None:
         """Release what was held only to keep ids unique."""

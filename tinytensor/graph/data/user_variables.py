@@ -1,8 +1,8 @@
 """Names that tensors have in the user's code, so that pictures say `hidden = relu(…)`.
 
 Python keeps the name of a variable only in the frame of the function that owns it. So `variables`
-reads frames. It is the only function of `graph` that does, and it reads the user's frames alone,
-never those of this package. A tensor that no variable holds is shown without a name.
+reads frames, and only those of the user's code. A tensor that no variable holds is shown without a
+name.
 """
 
 from __future__ import annotations
