@@ -1,4 +1,4 @@
-"""The `ctx` of a Function: its place in the graph, and what its forward and backward share."""
+"""FunctionCtx: the `ctx` that a Function's forward and backward share, and its node in the graph."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class FunctionCtx(Op):
-    """A Function's call in the graph, and the `ctx` that its forward and backward share."""
+    """One call of a Function: its node in the graph, passed as `ctx` to forward and backward."""
 
     function: type[Function]
 

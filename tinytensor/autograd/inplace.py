@@ -140,7 +140,7 @@ def old_place(target: Any) -> Variable:
 
 
 def write(target: Any, function: Callable, *args: Any, **kwargs: Any) -> Any:
-    """target ← function(target, *args), in target's own memory: `exp_`, `add_` and their kin."""
+    """target ← function(target, *args), in target's own memory: such as `exp_` and `add_`."""
     name = f"{function.__name__}_"
     sources = (*args, *kwargs.values())
     check_memory(name, target.array)

@@ -1,4 +1,4 @@
-"""AccumulateGrad, and the links between nodes: PyTorch's view of the graph."""
+"""The links between nodes under PyTorch's names: next_functions, and AccumulateGrad for a leaf."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class AccumulateGrad:
 
     @classmethod
     def of(cls, variable: Variable) -> AccumulateGrad:
-        """The same object for the same leaf, as long as anyone holds it."""
+        """The AccumulateGrad of a leaf: the same object while there is a reference to it."""
         found = cls._known.get(id(variable))
         if found is None:
             found = cls._known[id(variable)] = cls(variable)

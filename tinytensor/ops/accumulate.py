@@ -1,6 +1,6 @@
-"""Adding into places that may repeat: y[index] += values, where NumPy's own `+=` keeps only one.
+"""y[index] += values for an index with repeats, of which NumPy's own `+=` adds only one.
 
-What the gradients of indexing, gather and embedding come down to. Raw arrays only.
+The gradients of indexing, gather and embedding use it. Raw arrays only.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def add_rows(target: Array, rows: Array, values: Array) -> None:
     if library is not np or target.ndim == 1:
         _add_at(target, rows, values)
         return
-    # np.add.at is slow for rows: bring equal ones together and sum each group in one go.
+    # np.add.at is slow for rows: sort equal rows together and sum each group at once.
     order = rows.argsort(kind="stable")
     rows = rows[order]
     first = np.flatnonzero(np.concatenate(([True], rows[1:] != rows[:-1])))
@@ -38,7 +38,7 @@ def _add_at(target: Array, index: Any, values: Array) -> None:
     if library is np or target.dtype.kind == "f":
         library.add.at(target, index, values)
         return
-    # CuPy's atomic add knows few integer types. Modulo 2⁶⁴ signed and unsigned addition agree.
+    # CuPy's atomic add supports few integer types. Modulo 2⁶⁴ signed and unsigned addition agree.
     total = target.astype(np.uint64)
     library.add.at(total, index, values.astype(np.uint64))
     target[...] = total.astype(target.dtype)
@@ -67,14 +67,14 @@ def add_at_index(shape: tuple, index: tuple, values: Array) -> Array:
     arrays = library.broadcast_arrays(*(index[axis] for axis in axes))
     rank = arrays[0].ndim
     others = [axis for axis in range(len(shape)) if axis not in axes]
-    # The indexed dimensions of the result stand where the arrays do if these are neighbours,
-    # else in front: bring them to the front in both.
+    # The indexed dimensions of the result are where the index arrays are if these are adjacent,
+    # else in front: move them to the front in both cases.
     neighbours = axes[-1] - axes[0] + 1 == len(axes)
     if neighbours and axes[0]:
         front = range(axes[0], axes[0] + rank)
         values = library.moveaxis(values, tuple(front), tuple(range(rank)))
     sizes = [shape[axis] for axis in axes]
-    rows = library.zeros(arrays[0].shape, dtype=np.int64)  # an int8 index has no room for these
+    rows = library.zeros(arrays[0].shape, dtype=np.int64)  # these may not fit an int8 index
     for array, size in zip(arrays, sizes, strict=True):
         rows = rows * size + library.where(array < 0, array.astype(np.int64) + size, array)
     rest = [shape[axis] for axis in others]

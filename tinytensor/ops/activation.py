@@ -1,7 +1,7 @@
 """Smooth activations: gelu, silu, mish, softplus, logsigmoid, the elu family, softsign, glu.
 
-Those with corners (relu and its kin) are in rectifier.py; sigmoid and tanh, as functions like
-others, in pointwise.py and trigonometry.py.
+Piecewise linear ones (relu and its variants) are in rectifier.py, sigmoid in pointwise.py and tanh
+in trigonometry.py.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ SELU_SCALE = 1.0507009873554804934193349852946
 
 
 def normal_cdf(x: Any) -> Any:
-    """Φ(x): how much of the standard normal distribution lies below x."""
+    """Φ(x): the share of the standard normal distribution below x."""
     return erf(x * SQRT_HALF) * 0.5 + 0.5
 
 
@@ -72,7 +72,7 @@ def gelu_gradient(g: Any, x: Any, below: Any) -> Any:
 
 
 def gelu_gate(x: Any) -> Any:
-    """s = σ(2u), which is ½·(1 + tanh u), and keeps its digits where tanh nears −1."""
+    """s = σ(2u) = ½·(1 + tanh u), without cancellation where tanh u is near −1."""
     return sigmoid(x * (x * x * (2 * TANH_CUBIC) + 2 * TANH_SCALE))
 
 
@@ -95,7 +95,7 @@ class GeluTanh(Op):
 
 def gelu_tanh_gradient(g: Any, x: Any, s: Any) -> Any:
     """g·(s + x·s·(1 − s)·2·du/dx)"""
-    # Not inf: far out s or 1 − s is 0, and the product would be NaN.
+    # Not inf: for large |x|, s or 1 − s is 0, and the product would be NaN.
     slope = clamp(x * x, max=1e4) * (6 * TANH_CUBIC) + 2 * TANH_SCALE
     return g * s * (x * (1 - s) * slope + 1)
 
@@ -136,7 +136,7 @@ class Mish(Op):
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
-    """x·Φ(x), elementwise, where Φ(x) is how much of a standard normal distribution lies below x.
+    """x·Φ(x), elementwise, where Φ(x) is the share of a standard normal distribution below x.
 
     approximate: "none" for Φ itself, "tanh" for ½·(1 + tanh(√(2/π)·(x + 0.044715·x³))).
     """
@@ -222,7 +222,7 @@ class Elu(Op):
 
     def backward(self, g: Any) -> Any:
         (x,) = self.saved
-        # The positive side is kept out of exp: it would overflow, and 0·inf is NaN at second order.
+        # exp is not taken of positive x: it would overflow, and 0·inf is NaN at second order.
         negative = where(x < 0, x, 0.0)
         slope = exp(negative * self.rate) * (self.alpha * self.scale * self.rate)
         return g * where(x <= 0, slope, self.scale)
@@ -231,7 +231,7 @@ class Elu(Op):
 def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tensor:
     """log(1 + exp(beta·x))/beta, elementwise: a smooth relu.
 
-    threshold: where beta·x is above it, the result is x, which it then equals to many digits.
+    threshold: where beta·x is above it, the result is x itself, to which it is then almost equal.
     """
     return apply_wide(Softplus, input, float(beta), float(threshold))
 

@@ -28,7 +28,7 @@ def adaptive_avg_pool1d(input: Tensor, output_size: Sizes) -> Tensor:
 
 
 def adaptive_avg_pool2d(input: Tensor, output_size: Sizes) -> Tensor:
-    """The mean of each of H' × W' windows that cover the input, of sizes as equal as can be.
+    """The mean of each of H' × W' windows that cover the input, of nearly equal sizes.
 
     output_size: (H', W') or one int for both; None for the input's own. (N, C, H, W) or (C, H, W)
     gives (N, C, H', W').
@@ -46,7 +46,7 @@ def _average(name: str, dims: int, input: Any, output_size: Any) -> Any:
     counts = _output_size(name, dims, input, output_size)
     y = _means(dims, input, counts)
     array = unwrap(y)
-    if not xp(array).isfinite(array).all():  # a sum may have overflowed whose mean does not
+    if not xp(array).isfinite(array).all():  # the sum may overflow where the mean does not
         y = cast(_means(dims, cast(input, np.dtype(np.float64)), counts), array.dtype)
     return y
 
@@ -106,7 +106,7 @@ def _largest(name: str, dims: int, input: Any, output_size: Any, return_indices:
 
 
 def _windows(length: int, count: int) -> list[tuple[int, int]]:
-    """(start, end) of each window along one dimension; they overlap where count is no divisor."""
+    """(start, end) of each window along a dimension; some overlap unless count divides length."""
     return [(i * length // count, -(-(i + 1) * length // count)) for i in range(count)]
 
 

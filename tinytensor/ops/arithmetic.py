@@ -1,6 +1,6 @@
 """Arithmetic, elementwise: sums, products, quotients and remainders.
 
-Operands of different shapes are broadcast. The rules do not undo that: the engine does, for all.
+Operands of different shapes are broadcast. The engine undoes that in backward, for every rule.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _is_bool(value: Any) -> bool:
 
 
 def _scaled(name: str, a: Any, b: Any, alpha: float) -> Any:
-    """alpha·b, for operands that are promoted already."""
+    """alpha·b, for operands that are already promoted."""
     dtype = common_dtype(name, a, b)
     if isinstance(alpha, float) and dtype.kind != "f":
         raise RuntimeError(
@@ -206,7 +206,7 @@ def _is_integer_division(name: str, a: Array, b: Array) -> bool:
     if array.dtype.kind == "f":
         return False
     require_numbers(name, array, NotImplementedError)
-    # On a GPU the look would have to wait for the device; PyTorch has no error there either.
+    # On a GPU this check would wait for the device; PyTorch raises no error there either.
     if library_of(a, b) is np and not np.all(b):
         raise RuntimeError(f"{name}: integer division by zero (ZeroDivisionError)")
     return True
@@ -367,7 +367,7 @@ def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
 
 
 def _times(value: float, tensor: Tensor, dtype: np.dtype) -> Tensor:
-    """value·tensor: the factor comes first, which decides what overflows, as in PyTorch."""
+    """value·tensor, multiplied first, as in PyTorch: the order decides what overflows."""
     return tensor if value == 1 else mul(cast(tensor, dtype), value)
 
 

@@ -38,8 +38,8 @@ class InstanceNorm(LayerNorm):
 class RunningStatistics:
     """running ← (1 − momentum)·running + momentum·observed, in place, as a batch goes through.
 
-    Either may be None. The variance is brought from dividing by n to dividing by n − 1, as PyTorch
-    does for these.
+    Either may be None. The variance is rescaled from division by n to division by n − 1, as PyTorch
+    does here.
     """
 
     def __init__(self, mean: Any, variance: Any, momentum: float, count: int):
@@ -48,7 +48,7 @@ class RunningStatistics:
     def __call__(self, mean: Array, variance: Array) -> None:
         """mean and variance: (1, C, 1, …), or (N, C, 1, …) to be averaged over N."""
         if not self.count:
-            return  # an empty batch tells nothing
+            return  # an empty batch has no statistics
         unbiased = variance * (self.count / (self.count - 1))
         for running, observed in ((self.mean, mean), (self.variance, unbiased)):
             if running is not None:
@@ -69,7 +69,7 @@ def _checked(name: str, input: Any, parameters: dict) -> tuple:
 
 
 def _values_per(name: str, what: str, input: Any, axes: tuple) -> int:
-    """How many values each mean is taken over; more than one, or there is no variance."""
+    """The number of values in each mean; an error for one, which has no variance."""
     count = math.prod(input.shape[axis] for axis in axes)
     if count == 1:
         raise ValueError(

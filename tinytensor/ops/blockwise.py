@@ -14,8 +14,8 @@ BLOCK = 1 << 14  # numbers: a few arrays of this size fit into the cache of a co
 def blockwise(formula: Callable, *arrays: Any) -> Any:
     """formula(*arrays), elementwise, for arrays or tensors of one shape.
 
-    NumPy takes a formula one step at a time, each over whole arrays. Block by block, what lies
-    between the arrays and the result stays in the cache, and takes no memory from the system.
+    NumPy evaluates a formula one step at a time, each over whole arrays. Block by block, the
+    intermediate results stay in the cache and need no large arrays of their own.
     """
     if not all(map(_is_large, arrays)):
         return formula(*arrays)
@@ -28,6 +28,6 @@ def blockwise(formula: Callable, *arrays: Any) -> Any:
 
 
 def _is_large(x: Any) -> bool:
-    """Whether this is a contiguous float32 array of several blocks, in the memory of NumPy."""
+    """Whether this is a contiguous float32 NumPy array of several blocks."""
     large = type(x) is ndarray and x.size >= 2 * BLOCK
     return large and x.dtype is FLOAT32 and x.flags.c_contiguous

@@ -1,6 +1,6 @@
 """Tensors made to fit each other: dimensions of size 1 repeated, and dimensions added.
 
-What is repeated gets the sum of its gradients; the engine takes it wherever ops broadcast.
+A repeated element gets the sum of its gradients, which the engine takes wherever ops broadcast.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Choosing between values, elementwise: where, maximum, minimum, clamp, nan_to_num.
 
-The gradient goes to the value that was chosen. `Where` is both: the choice, and the rule of all.
+The gradient goes to the value that was chosen; the rules use `Where` for that too.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Where(Op):
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """`input` where the condition holds, else `other`; either may be a number.
 
-    where(condition) alone gives the indices at which it holds, one tensor for each dimension.
+    where(condition) alone returns the indices at which it holds, one tensor for each dimension.
     """
     if input is None and other is None:
         return nonzero(condition, as_tuple=True)

@@ -1,4 +1,4 @@
-"""Questions with a yes or no for each element: comparisons, isnan and their kin, logic."""
+"""True or False for each element: comparisons, isnan and similar tests, logic."""
 
 from __future__ import annotations
 

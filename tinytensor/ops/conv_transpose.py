@@ -1,4 +1,4 @@
-"""Transposed convolution: the map of gradients of a convolution, as a function of its own."""
+"""Transposed convolution: a convolution's gradient for its image, as a function of its own."""
 
 from __future__ import annotations
 

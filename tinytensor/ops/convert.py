@@ -1,4 +1,4 @@
-"""Copies of a tensor: as it is, in another dtype, on another device; and new ones of its kind.
+"""Copies of a tensor, also in another dtype or on another device; new tensors like it.
 
 Gradients flow back through each, in the dtype and to the device of the original.
 """
@@ -73,7 +73,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 
 
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
-    """Row-major in memory: the tensor itself if it is so already, otherwise a copy."""
+    """Row-major in memory: the tensor itself if it already is, otherwise a copy."""
     return input if unwrap(input).flags.c_contiguous else Clone.apply(input, True)
 
 
@@ -91,7 +91,7 @@ def to(
     copy: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """In another dtype, on another device, or in both as another tensor has them.
+    """Convert to a dtype, a device, or both of another tensor.
 
         x.to(float64)    x.to("cuda")    x.to("cuda", float16)    x.to(other)
 
@@ -166,7 +166,7 @@ def type_of(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any
 
 
 def _conversion(dtype: DType) -> Callable:
-    """The method that converts to `dtype`: x.double(), x.long() and their kin."""
+    """Make the method that converts to `dtype`, such as x.double() or x.long()."""
 
     def method(input: Tensor, memory_format: Any = None) -> Tensor:
         return cast(input, dtype.dtype)

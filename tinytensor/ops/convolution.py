@@ -115,7 +115,7 @@ class ConvWeight(Op):
 
 
 def columns(x: Array, windows: Windows, groups: int) -> Array:
-    """(N, C, size …) → (G, C/G·K, N·L): for each window, what it sees, one below the other."""
+    """(N, C, size …) → (G, C/G·K, N·L): the elements of each window as one column."""
     samples, channels = x.shape[:2]
     shape = (channels, *windows.kernel, samples, *windows.counts)
     y = xp(x).zeros(shape, x.dtype)  # what no tap reaches is padding
@@ -137,7 +137,7 @@ def add_columns(y: Array, x: Array, windows: Windows) -> None:
 
 
 def blocks_of_samples(image: Array, windows: Windows) -> Iterator[slice]:
-    """Slices of the batch, so large that the columns of each fit a cache."""
+    """Slices of the batch, sized so that the columns of each fit a cache."""
     samples, channels = image.shape[:2]
     elements = channels * math.prod(windows.kernel) * math.prod(windows.counts)
     room = CACHE if xp(image) is np else GPU_MEMORY
@@ -198,7 +198,7 @@ def conv2d(
     stride:    how far a window is from the next
     padding:   zeros around the input; "same": as many as keep its size; "valid": none
     dilation:  how far the elements of a window are apart
-    groups:    input and output channels are divided into so many groups that do not mix
+    groups:    the number of groups that channels are divided into; groups do not mix
 
     Each of the first three is one int, or one for each of (H, W).
     """
@@ -268,7 +268,7 @@ def _named_padding(
 def check_inputs(
     name: str, dims: int, input: Any, weight: Any, bias: Any, groups: int
 ) -> tuple[Any, bool]:
-    """(input as a batch, whether it was one), after a look at dtypes, ranks and groups."""
+    """(input as a batch, whether it was one), after checking dtypes, ranks and groups."""
     tensors = [t for t in (input, weight, bias) if t is not None]
     check_operands(name, *map(unwrap, tensors))
     if groups < 1:

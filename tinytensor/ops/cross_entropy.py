@@ -46,7 +46,7 @@ class CrossEntropy(Op):
         library = xp(x)
         p = self.keep(log_probabilities, x)
         loss = p[library.arange(x.shape[0]), target] * -pull
-        loss[pull == 0] = 0  # rows to ignore count nothing, not even if they hold inf or NaN
+        loss[pull == 0] = 0  # ignored rows count nothing, even if they hold inf or NaN
         if spread is not None:
             even = (p.sum(axis=1) if w is None else p @ w) * -spread
             even[spread == 0] = 0
@@ -66,7 +66,7 @@ class CrossEntropy(Op):
         if spread is not None:
             dx = dx - g * (spread[:, None] if w is None else spread[:, None] * w)
         rows = xp(target).arange(target.shape[0])
-        dx[rows, target] -= (g * pull[:, None])[:, 0]  # dx is fresh: nobody else sees it
+        dx[rows, target] -= (g * pull[:, None])[:, 0]  # dx is fresh: nothing else refers to it
         return dx
 
 

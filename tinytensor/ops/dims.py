@@ -1,4 +1,4 @@
-"""Arguments that name dimensions and sizes: negative, wrong and several ones, and NumPy's names.
+"""Arguments that name dimensions and sizes: normalised, checked, and under NumPy's names too.
 
 The functions here take the name of the op, for their error messages.
 """
@@ -59,7 +59,7 @@ def normalize_dim(name: str, dim: Any, ndim: int) -> int:
 
 
 def existing_dim(name: str, dim: Any, ndim: int, error: type = RuntimeError) -> int:
-    """As `normalize_dim`, for what a 0-d tensor, which has no dimension, cannot do."""
+    """As `normalize_dim`, but an error for a 0-d tensor, which has no dimension."""
     if not ndim:
         raise error(f"{name}: got a 0-d tensor, expected at least one dimension")
     return normalize_dim(name, dim, ndim)
@@ -89,5 +89,5 @@ def normalize_dims(name: str, dims: Any, ndim: int) -> tuple[int, ...]:
 
 
 def keep_dims(shape: tuple, dims: tuple[int, ...]) -> tuple[int, ...]:
-    """`shape` with 1 in place of each of `dims`: what a reduction with keepdim=True gives."""
+    """`shape` with 1 in place of each of `dims`: the shape after a reduction with keepdim=True."""
     return tuple(1 if i in dims else n for i, n in enumerate(shape))

@@ -43,7 +43,7 @@ class Dropout(Op):
 
 
 def masked_scale(input: Tensor, mask: Tensor, scale: float) -> Tensor:
-    """input·mask·scale: what dropout does once it has drawn its mask.
+    """input·mask·scale: dropout with a given mask.
 
     mask: booleans, in a shape that broadcasts to the input's.
     """
@@ -55,14 +55,14 @@ def random_mask(like: Array, shape: tuple, p: float) -> Array:
     generator = generator_for(like)
     bound = round(p * 2**16)
     if xp(like) is np and abs(bound / 2**16 - p) <= 1e-4 * min(p, 1 - p):
-        # 16 random bits tell a p such as 0.1 to 4 digits, and are drawn in a fraction of the time.
+        # 16 random bits represent a p such as 0.1 to 4 digits, and are much faster to draw.
         bits = np.frombuffer(generator.stream.bytes(2 * math.prod(shape)), dtype=np.uint16)
         return (bits >= bound).reshape(shape)
     return generator.uniform(shape, np.dtype(np.float32)) >= p
 
 
 def scale_of_kept(p: float) -> float:
-    """What is kept is scaled by 1 / (1 − p); with p = 1 nothing is, and any number will do."""
+    """The scale 1 / (1 − p) of what is kept; with p = 1 nothing is kept, and any number will do."""
     return 0.0 if p == 1 else 1 / (1 - p)
 
 

@@ -1,8 +1,8 @@
 """einsum and tensordot: sums of products, with the dimensions named.
 
 Each operand's dimensions carry labels: letters in an equation, negative numbers for what an
-ellipsis stands for. What is irregular (repeated, summed and broadcast labels) is brought into order
-by other ops first; `Einsum` then contracts two operands at a time.
+ellipsis stands for. Other ops first remove repeated, summed and broadcast labels; `Einsum`
+then contracts two operands at a time.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ class AddRows(Op):
             np.matmul(one_hot, x, out=y)
             if np.isfinite(y).all():
                 return y
-            y.fill(0)  # 0·∞ is NaN, and has come to rows that ∞ or NaN is not added to
+            y.fill(0)  # 0·∞ is NaN, also in rows that no ∞ or NaN was added to
         add_rows(y, index, x)
         return y
 
@@ -121,7 +121,7 @@ def _padding_row(padding_idx: int | None, rows: int) -> int | None:
 def _factor(
     table: Array, index: Array, padding_idx: int | None, by_frequency: bool
 ) -> Array | None:
-    """What each place's gradient is multiplied by, of shape (…, 1); None for 1 everywhere."""
+    """The factor of each place's gradient, of shape (…, 1); None for 1 everywhere."""
     if padding_idx is None and not by_frequency:
         return None
     library = xp(table)

@@ -83,7 +83,7 @@ def _tail(a: Array) -> Array:
     far = a[~near]
     z = 1 / (far * far)
     y[~near] = (ONE_OVER_SQRT_PI - z * _quotient(z, P, Q)) / far
-    # exp(−a²) is off by a² roundings; with a = high + low, and few bits in high, high² is exact.
+    # exp(−a²) is off by a² roundings; with a = high + low and few bits in high, high² is exact.
     high = library.trunc(a * 16) / 16
     y *= library.exp(-high * high)
     y *= library.exp((high - a) * (high + a))

@@ -1,4 +1,4 @@
-"""Reading picked elements: by an index along a dimension, by a flat index.
+"""Read selected elements: by an index along a dimension, by a flat index.
 
 Each is a gather; its gradient adds into the places that were read, which may repeat.
 """
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 
 # ------------------------------------------------------------------------------------------
-# What gather and scatter have in common
+# Shared by gather and scatter
 # ------------------------------------------------------------------------------------------
 
 
 def as_index(name: str, index: Any) -> Any:
-    """An index tensor as int64, or an error that says what else it is."""
+    """An index tensor as int64; an error for any other kind of dtype."""
     dtype = getattr(unwrap(index), "dtype", None)
     if dtype is None:
         raise TypeError(f"{name}: got index of type {type(index).__name__}, expected a tensor")
@@ -53,8 +53,8 @@ def check_index_range(
 ) -> None:
     """Refuse an index outside 0 … size − 1 (−size … size − 1 if negative ones count from the end).
 
-    On a GPU the look at the values would wait for all work under way, so it is left out there,
-    as PyTorch leaves it to the kernel.
+    On a GPU, reading the values would wait for all pending work, so they are not checked there;
+    PyTorch leaves that to the kernel.
     """
     array = unwrap(index)
     if xp(array) is not np:

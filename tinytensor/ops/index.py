@@ -1,7 +1,7 @@
 """x[index] and x[index] = value.
 
 Integers, slices, None and Ellipsis give a view (`Slice`); integer arrays and masks give a copy
-(`Index`). An index with both is a view first, then a copy of parts of it.
+(`Index`). An index with both takes the view first, then copies from it.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class IndexPut(Op):
 
 
 def read(x: Any, index: tuple) -> Any:
-    """x[index] for an index that `take_apart` gave, on tensors and raw arrays alike."""
+    """x[index] for an index from `take_apart`, on tensors and raw arrays alike."""
     is_view = not any(is_array(entry) for entry in index)
     return (Slice if is_view else Index).apply(x, index)
 

@@ -1,4 +1,4 @@
-"""Tensors joined into one, and one taken apart again: each is the other's reverse."""
+"""Join tensors into one (cat, stack), or split one into several; each is the other's reverse."""
 
 from __future__ import annotations
 
@@ -182,9 +182,9 @@ def _stretches(sizes: tuple, dim: int) -> list[tuple]:
 
 
 def _in_a_row(parts: Sequence[Array], dim: int) -> Array | None:
-    """The stretch of memory that NumPy arrays are parts of, in this order along `dim`, if so.
+    """The one array that these NumPy arrays are consecutive parts of along `dim`, or None.
 
-    Attention's gradients of q, k and v are, where those were made by one product.
+    Attention's gradients of q, k and v are such parts if one product made all three.
     """
     first = parts[0]
     base: Any = getattr(first, "base", None)

@@ -1,4 +1,4 @@
-"""A product plus something: linear, bilinear, addmm and its kin."""
+"""A product plus a tensor: linear, bilinear, addmm and its variants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The `reduction` argument of the losses, and what it stands for."""
+"""The `reduction` argument of the losses: mean, sum or none."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .reduce import mean, sum
 def reduction_of(
     name: str, reduction: str, size_average: bool | None = None, reduce: bool | None = None
 ) -> str:
-    """The reduction, checked; size_average and reduce are PyTorch's older words for it."""
+    """Check the reduction; size_average and reduce are PyTorch's older arguments for it."""
     if size_average is not None or reduce is not None:
         averaged = size_average is None or size_average
         reduced = reduce is None or reduce

@@ -123,7 +123,7 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """As `triplet_margin_loss`, with a distance of one's own."""
+    """As `triplet_margin_loss`, with a distance function of your own."""
     name = "triplet_margin_with_distance_loss"
     reduction = reduction_of(name, reduction)
     distance = distance_function or pairwise_distance

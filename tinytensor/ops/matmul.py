@@ -1,7 +1,7 @@
-"""Products of matrices and vectors: matmul and its kin.
+"""Products of matrices and vectors: matmul, mm, bmm, dot, outer and others.
 
-`einsum` and `tensordot` are in einsum.py; `linear`, `addmm` and its kin, which add something to a
-product, in linear.py.
+`einsum` and `tensordot` are in einsum.py; `linear`, `addmm` and its variants, which add a tensor to
+a product, are in linear.py.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Matmul(Op):
 
 
 def product(a: Array, b: Array) -> Array:
-    """a·b for raw arrays; a batch that meets one matrix goes through a single large product."""
+    """a·b for raw arrays; a batch times one matrix is computed as a single large product."""
     if a.ndim > 2 and b.ndim == 2 and a.shape[-1] == b.shape[0]:
         # (…, M, K) → (…·M, K), times (K, N), → (…, M, N)
         return (rows(a) @ b).reshape(a.shape[:-1] + b.shape[1:])
@@ -55,7 +55,7 @@ def rows(x: Any) -> Any:
 def product_gradients(g: Any, a: Any, b: Any, shape_a: tuple, shape_b: tuple) -> tuple[Any, Any]:
     """da = g·bᵀ and db = aᵀ·g for y = a·b; without b no da, without a no db.
 
-    What was broadcast over the batch is left for the engine to sum.
+    The engine sums over broadcast batch dimensions.
     """
     if len(shape_a) == 1 or len(shape_b) == 1:
         return _vector_gradients(g, a, b, shape_a, shape_b)

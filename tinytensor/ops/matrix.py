@@ -1,6 +1,6 @@
 """Triangles and diagonals of matrices: taken out, put in, or put together.
 
-`diagonal` itself, which is a view, is in part.py.
+`diagonal` itself, which is a view, is in partial_views.py.
 """
 
 from __future__ import annotations

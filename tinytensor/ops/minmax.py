@@ -64,7 +64,7 @@ def split_evenly(g: Any, chosen: Any, dims: tuple | None) -> Any:
 
 
 def check_not_empty(name: str, input: Any, dims: tuple[int, ...] | None) -> None:
-    """Refuse to look for the largest of nothing."""
+    """Refuse the largest or smallest of no elements."""
     if dims is None:
         if not unwrap(input).size:
             raise RuntimeError(

@@ -1,4 +1,4 @@
-"""What an index means: taken apart as PyTorch does, checked, and brought to raw arrays.
+"""Parse an index as PyTorch does: take it apart, check it, convert it to raw arrays.
 
 Integers, slices, None and Ellipsis come first and give a view; then integer arrays and masks on
 that view, which give a copy. (NumPy counts an integer among the arrays, so that x[0, :, [1, 2]] has
@@ -41,7 +41,7 @@ def outside(array: Array, low: int, high: int) -> int | None:
 
 
 def take_apart(input: Any, index: Any) -> tuple[tuple | None, tuple | None]:
-    """(basic, advanced): x[index] is x[basic][advanced]; None for a part that does nothing.
+    """(basic, advanced), so that x[index] is x[basic][advanced]; None for a part without effect.
 
     basic holds integers, slices, None and one Ellipsis; advanced holds full slices and arrays
     of integers, or one mask.

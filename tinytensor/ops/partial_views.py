@@ -1,4 +1,6 @@
-"""A part of a tensor, as a view: a range, a slice, a diagonal, sliding windows."""
+"""Views of a part of a tensor: narrow, select, diagonal, sliding windows, as_strided.
+
+Views by index (x[2:5]) are in index.py."""
 
 from __future__ import annotations
 

@@ -192,7 +192,7 @@ def pool_windows(
     name: str, dims: int, input: Any, kernel: Any, stride: Any, padding: Any, dilation: Any,
     ceil_mode: bool,
 ) -> Windows:  # fmt: skip
-    """The windows over input's last dimensions, after a look at all arguments."""
+    """The windows over input's last dimensions, after checking all arguments."""
     require_numbers(name, input, NotImplementedError)
     shape = tuple(input.shape)
     check_image(name, dims, shape)

@@ -1,4 +1,4 @@
-"""Operands made ready for an op: brought to one dtype, as PyTorch promotes, or refused."""
+"""Convert the operands of an op to one dtype by PyTorch's rules, or refuse them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Cast(Op):
 
 
 def cast(x: Any, dtype: np.dtype) -> Any:
-    """`x` (tensor or array) in a NumPy dtype; itself when it has it already."""
+    """`x` (tensor or array) in a NumPy dtype; itself if it already has that dtype."""
     return x if unwrap(x).dtype == dtype else Cast.apply(x, dtype)
 
 
@@ -52,7 +52,7 @@ def promote(a: Any, b: Any, name: str = "op") -> tuple[Any, Any]:
 
 
 def promote_float(a: Any, b: Any, name: str = "op") -> tuple[Any, Any]:
-    """As `promote`, but integers become floats: for division and its kin."""
+    """As `promote`, but integers become floats: for division and similar ops."""
     dtype = common_dtype(name, a, b)
     return promote_to(dtype if dtype.kind == "f" else default_float(), a, b)
 
@@ -72,7 +72,7 @@ def common_dtype(name: str, *operands: Any) -> np.dtype:
             )
     if not any(isinstance(operand, Variable) for operand in operands):
         # Backward rules compute with raw arrays, and NumPy turns 0-d results into its scalars.
-        # These count as 0-d arrays; a user's np.float64(2), beside a tensor, is a mere number.
+        # These count as 0-d arrays; a user's np.float64(2) next to a tensor counts as a number.
         operands = tuple(np.asarray(x) if isinstance(x, np.generic) else x for x in operands)
     return result_dtype(*operands)
 

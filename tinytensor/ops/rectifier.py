@@ -1,4 +1,4 @@
-"""Activations made of straight pieces: relu, leaky_relu, prelu, hardtanh and their kin.
+"""Piecewise linear activations: relu, leaky_relu, prelu, hardtanh and others.
 
 At a corner the slope is the one that PyTorch takes: that of the left piece for relu and leaky_relu,
 0 at both bounds of hardtanh and relu6. NaN stays NaN.
@@ -29,7 +29,7 @@ def keep_where(opened: Array, g: Array) -> Array:
     """g where open, else 0: all bits of a number, or none of them.
 
     As where(opened, g, 0), for which NumPy takes ten times as long: it branches at each element. A
-    product with the mask would be as quick as this, but inf·0 is NaN.
+    product with the mask would be as fast, but inf·0 is NaN.
     """
     integer = _INTEGERS[g.dtype.itemsize]
     mask = -opened.astype(integer)  # −1, all bits set, where open

@@ -1,7 +1,7 @@
 """A recurrent layer through all its steps as one op: long sequences without a node for each step.
 
-What happens at a step is in recurrent.py. Here the same goes on for T steps, in forward and, from
-the last to the first, in backward. x (T, N, in) are the inputs, w_ih (G·H, in), w_hh (G·H, H) and
+One step is written in recurrent_cell.py. Here it runs for T steps, in forward and, from the last to
+the first, in backward. x (T, N, in) are the inputs, w_ih (G·H, in), w_hh (G·H, H) and
 b (G·H) the weights of G gates, one below the other.
 """
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def through_steps(step_by_step: Callable, inputs: tuple, gradients: tuple) -> tuple:
-    """The gradients of the inputs, to be differentiated again: those of the single steps."""
+    """The gradients of the inputs by differentiable single steps, to be differentiated again."""
     copies = [None if x is None else x.clone() for x in inputs]
     given = [x if x.requires_grad else x.requires_grad_() for x in copies if x is not None]
     found = iter(grad(step_by_step(*copies), given, gradients, create_graph=True))
@@ -73,7 +73,7 @@ def _lstm_by_step(x: Any, h: Any, c: Any, w_ih: Any, w_hh: Any, b: Any) -> tuple
 
 
 def _lstm_run(x: Array, h: Array, c: Array, w_ih: Array, w_hh: Array, b: Array | None) -> tuple:
-    """What `lstm_values` gives at each step, and h (T + 1, N, H) before the first and after each"""
+    """`lstm_values` of each step, and h (T + 1, N, H) before the first step and after each."""
     states = room_for_states(x, h)
     values = []
     for t, z in enumerate(linear(x, w_ih, b)):

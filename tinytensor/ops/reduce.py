@@ -1,4 +1,4 @@
-"""Sums, averages and products over dimensions, and questions about all elements.
+"""Reductions over dimensions: sum, mean, prod, logsumexp, all, any, count_nonzero.
 
 A reduction has one gradient for a whole slice of its input; `spread` gives it to each element.
 """
@@ -41,7 +41,7 @@ def spread(g: Any, shape: tuple, dims: tuple[int, ...] | None) -> Any:
 
 
 def total(x: Array, dims: tuple | None, keepdim: bool) -> Array:
-    """Σ x of a raw array, in its dtype; float16 is added up in float32, as it soon overflows."""
+    """Σ x of a raw array, in its dtype; float16 is added up in float32, as it overflows early."""
     if x.dtype == np.float16:
         return x.sum(axis=dims, keepdims=keepdim, dtype=np.float32).astype(np.float16)
     if x.dtype == np.float32:
@@ -245,7 +245,7 @@ class Any_(Op):
 
 
 def _as_truth(x: Array, result: Array) -> Array:
-    """PyTorch answers in uint8 for uint8, which was its boolean type once."""
+    """PyTorch returns uint8 for uint8, which was once its boolean type."""
     return result.astype(x.dtype) if x.dtype == np.uint8 else result
 
 

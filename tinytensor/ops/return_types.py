@@ -1,4 +1,4 @@
-"""What functions with two results return: tuples with PyTorch's names, `x.max(0).values`."""
+"""Named tuples for functions with several results, under PyTorch's names: `x.max(0).values`."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ def trunc(input: Tensor) -> Tensor:
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """To the nearest integer, elementwise; halfway cases to the even one: 0.5 → 0, 1.5 → 2.
 
-    decimals: round to so many places after the point; before it if negative.
+    decimals: the number of places after the point; before it if negative.
     """
     return Round.apply(input, int(decimals))
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def _wide(x: Array) -> np.dtype:
-    """What to add up in, one number after the other: for floats float64, as PyTorch does."""
+    """The dtype of a running total: float64 for floats, as in PyTorch."""
     return np.dtype(np.float64) if x.dtype.kind == "f" else x.dtype
 
 
@@ -219,7 +219,7 @@ def diff(
 
 
 # ------------------------------------------------------------------------------------------
-# What these are made of
+# Building blocks
 # ------------------------------------------------------------------------------------------
 
 

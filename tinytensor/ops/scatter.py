@@ -1,6 +1,6 @@
-"""Writing to picked places of a copy: by an index along a dimension, by a flat index.
+"""Write to selected places of a copy: by an index along a dimension, by a flat index.
 
-What is written gets the gradient at its place (a gather); what was there before gets none.
+A written value gets the gradient at its place (a gather); a value that was overwritten gets none.
 """
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ def scatter_reduce(
 
 
 def _neutral(reduce: str, dtype: np.dtype) -> Any:
-    """What changes nothing when combined."""
+    """The neutral element of a reduction: combining with it changes nothing."""
     if reduce in ("sum", "mean"):
         return 0
     if reduce == "prod":

@@ -51,7 +51,7 @@ CHUNK, GPU_CHUNK = 2**16, 2**24
 
 
 def chunks(u: Array, A: Array) -> Iterator[slice]:
-    """Slices of the steps, so long that the states of each fit a cache."""
+    """Slices of the steps, sized so that the states of each fit a cache."""
     steps, samples, _ = u.shape
     room = CHUNK if xp(u) is np else GPU_CHUNK
     size = max(1, room // max(1, samples * A.size))
@@ -72,7 +72,7 @@ def chunk_states(h: Array, u: Array, delta: Array, A: Array, B: Array) -> tuple[
 def scan_forward(u: Array, delta: Array, A: Array, B: Array, C: Array) -> tuple:
     """(y (L, N, E), the last state (N, S, E), the states before each chunk, a list of such)
 
-    The other states are not kept: to compute them again is as quick as to fetch them from memory.
+    The other states are not kept: recomputing them is as fast as reading them from memory.
     """
     library = xp(u)
     h = library.zeros((u.shape[1], *A.shape), u.dtype)
@@ -114,7 +114,7 @@ def scan_backward(gy: Array, gh: Array, u: Array, delta: Array, A: Array, B: Arr
         dinput = (B[some][:, :, None] @ grads)[:, :, 0]  # of Δₜ·uₜ, (T, N, E)
         du[some] = dinput * d
 
-        dexponent = decay  # of Δₜ·A: λₜ·decayₜ, which is there already, times hₜ₋₁
+        dexponent = decay  # of Δₜ·A: λₜ·decayₜ, already computed, times hₜ₋₁
         dexponent[1:] *= states[:-1]
         dexponent[0] *= start
         dA += library.einsum("tnse,tne->se", dexponent, d)
@@ -230,7 +230,7 @@ def selective_scan(
     state that fades. B, C: (N, S, L). D, delta_bias: (E).
     delta_bias is added to delta, and then with delta_softplus Δ = log(1 + exp delta), above 0.
 
-    Gives y (N, E, L); with return_last_state also h after the last step, (N, E, S).
+    Returns y (N, E, L); with return_last_state also h after the last step, (N, E, S).
     """
     return _scan(SelectiveScan.apply, "selective_scan", u, delta, A, B, C, D, z, delta_bias,
                  delta_softplus, return_last_state)  # fmt: skip
@@ -255,7 +255,7 @@ def selective_scan_ref(
 
 def _scan(core: Any, name: str, u: Any, delta: Any, A: Any, B: Any, C: Any, D: Any, z: Any,
           delta_bias: Any, delta_softplus: bool, return_last_state: bool) -> Any:  # fmt: skip
-    """A form of the scan, and what is around it."""
+    """Run one form of the scan, with bias, softplus, D and gate."""
     _check(name, u, {"delta": delta, "A": A, "B": B, "C": C, "D": D, "z": z,
                      "delta_bias": delta_bias})  # fmt: skip
     if delta_bias is not None:

@@ -1,6 +1,6 @@
 """Softmax and its logarithm, along any dimension.
 
-exp is taken of x − max x, which is the same quotient and cannot overflow.
+exp is taken of x − max x: the quotient is the same, and nothing overflows.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class LogSoftmax(Op):
 
 
 def _apply(op: Any, input: Tensor, dim: int | None, dtype: Any) -> Tensor:
-    """Softmax or LogSoftmax with the arguments seen to: dim, dtype, and 0-d tensors."""
+    """Apply Softmax or LogSoftmax after normalising dim and dtype; 0-d tensors are allowed."""
     name = op.op_name
     if dtype is not None:
         input = cast(input, to_numpy_dtype(dtype))
@@ -113,7 +113,7 @@ def gumbel_softmax(
     """
     array = unwrap(logits)
     library = xp(array)
-    # −log of an exponential variable; 1 − u keeps clear of log 0
+    # −log of an exponential variable; 1 − u avoids log 0
     uniform = 1 - generator_for(array).uniform(array.shape, array.dtype)
     noise = -library.log(-library.log(uniform) + float(library.finfo(array.dtype).tiny))
     soft = softmax((logits + noise) / tau, dim)

@@ -1,4 +1,4 @@
-"""Inverse, determinant and solution of linear equations, for one matrix or a batch of them."""
+"""inverse, det and solve, for one matrix or a batch of them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Solve(Op):
 
 
 def lapack(op: str, a: Array, name: str, *args: Any, **options: Any) -> Any:
-    """linalg.name(a, …) of a's library, with an error that says what op found."""
+    """linalg.name(a, …) of a's library, with its LinAlgError as an error of `op`."""
     try:
         return getattr(xp(a).linalg, name)(a, *args, **options)
     except np.linalg.LinAlgError as error:

@@ -81,7 +81,7 @@ def topk(
 ) -> return_types.topk:
     """(values, indices) of the k largest (or smallest) elements along `dim`, the best first.
 
-    Of equal elements the first are taken. `sorted` is there for PyTorch's sake: they always are.
+    Of equal elements the first are taken. `sorted` has no effect: they always are.
     """
     line, indices, dim = _order("topk", input, dim, largest)
     if not 0 <= k <= line.shape[dim]:
@@ -170,7 +170,7 @@ def unique(
     """The distinct elements (or slices along `dim`), upwards; no gradient.
 
     return_inverse: also the place of each element in the result. return_counts: also how often
-    each occurs. `sorted` is there for PyTorch's sake: they always are.
+    each occurs. `sorted` has no effect: they always are.
     """
     if dim is not None:
         dim = _dim_of_slices("unique", input, dim)

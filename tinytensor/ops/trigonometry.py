@@ -1,4 +1,4 @@
-"""Sine, cosine, tangent, their hyperbolic kin, and the inverses of all six, elementwise.
+"""Sine, cosine, tangent, their hyperbolic versions, and the inverses of all six, elementwise.
 
 Each takes a tensor of any shape; integers and booleans become floats of the default dtype.
 """

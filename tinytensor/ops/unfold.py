@@ -1,4 +1,4 @@
-"""unfold: the windows of a picture as columns of a matrix; fold: such columns added up again."""
+"""unfold: the windows of an image as columns of a matrix (im2col); fold: its transpose (col2im)."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def fold(
     input: Tensor, output_size: Sizes, kernel_size: Sizes, dilation: Sizes = 1,
     padding: Sizes = 0, stride: Sizes = 1,
 ) -> Tensor:  # fmt: skip
-    """Columns added up to a picture, each where `unfold` took it: (N, C·kH·kW, L) → (N, C, H, W).
+    """Add columns up to an image, each where `unfold` took it: (N, C·kH·kW, L) → (N, C, H, W).
 
     output_size: (H, W)
     """

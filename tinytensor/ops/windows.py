@@ -1,4 +1,4 @@
-"""Windows that slide over an image: what convolution, pooling and unfold have in common.
+"""Windows that slide over an image: shared by convolution, pooling and unfold.
 
 An image here is whatever has its positions in the last dimensions: a line (…, L), a picture
 (…, H, W), a volume (…, D, H, W).

@@ -1,4 +1,4 @@
-"""Resumable: all that a training depends on, written to a file and read back."""
+"""Resumable: save the whole state of a training to a file, and restore it."""
 
 from __future__ import annotations
 

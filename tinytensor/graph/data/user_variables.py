@@ -1,8 +1,8 @@
 """Names that tensors have in the user's code, so that pictures say `hidden = relu(…)`.
 
-Python keeps the name of a variable only in the frame of the function that owns it. So `variables`
-reads frames, and only those of the user's code. A tensor that no variable holds is shown without a
-name.
+Python keeps the name of a variable only in the frame of the function that owns it. So this
+file reads frames, and only those of the user's code. A tensor that no variable holds is shown
+without a name.
 """
 
 from __future__ import annotations
@@ -31,9 +31,11 @@ def variables(frame: FrameType) -> list[tuple[str, Any]]:
 
 
 def names_of(tensor: Variable, frames: Iterable[FrameType]) -> Iterator[str]:
-    """The names of the variables that hold `tensor`, those of the innermost frame first."""
+    """The names of the user's local and global variables that hold `tensor`, innermost first."""
     for frame in frames:
-        yield from (name for name, value in variables(frame) if value is tensor)
+        if not is_internal(frame.f_code.co_filename):
+            known = [*frame.f_locals.items(), *frame.f_globals.items()]
+            yield from (name for name, value in known if value is tensor)
 
 
 def variable_name(array: Any, frames: Iterable[FrameType]) -> tuple[str, bool]:
