@@ -62,7 +62,6 @@ from .kernels import (
 )
 from .ops import *
 from .ops import return_types
-from .ops.boundary import checked
 from .repr import set_printoptions
 from .serialize import load, save
 from .size import Size
@@ -83,10 +82,6 @@ if TYPE_CHECKING:  # found by __getattr__
     from .compat import amp, backends, distributed, jit
 
 __version__ = "0.1.0"
-
-_of_tensors = ("bernoulli", "multinomial", "rand_like", "randint_like", "randn_like")
-for _name in (*ops.NAMES, *_of_tensors):
-    globals()[_name] = checked(globals()[_name])
 
 half, float, double = float16, float32, float64
 short, int, long = int16, int32, int64

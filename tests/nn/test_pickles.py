@@ -13,6 +13,7 @@ import tinytensor as tt
 KEPT: dict[str, Any] = {
     "GPT": lambda: nn.GPT(nn.GPTConfig(7, 8, 1, 2, 4)),
     "GPTConfig": lambda: nn.GPTConfig(7),
+    "BERT": lambda: nn.BERT(nn.BERTConfig(7, 8, 1, 2, 4)),
     "BERTConfig": lambda: nn.BERTConfig(7),
     "Seq2SeqRNN": lambda: nn.Seq2SeqRNN(7, 7, 4, 4),
     "Mamba": lambda: nn.Mamba(4),

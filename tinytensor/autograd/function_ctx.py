@@ -1,4 +1,4 @@
-"""FunctionCtx: the `ctx` that a Function's forward and backward share, and its node in the graph."""
+"""FunctionCtx: the `ctx` that a Function's forward and backward share; and its graph node."""
 
 from __future__ import annotations
 

@@ -18,6 +18,7 @@ from ..backend import Array, xp
 from ..devices import module_for
 from ..dtype import default_float, int64, to_numpy_dtype
 from ..errors import ShapeError
+from ..ops.promote import require_tensor
 from .generator import (
     Generator,
     default_generator_of,
@@ -140,16 +141,19 @@ def randperm(n: int, *, generator: Generator | None = None, dtype: Any = int64, 
 
 def rand_like(input: Tensor, **options: Any) -> Tensor:
     """Uniform numbers in [0, 1), in the shape, dtype and device of input."""
+    require_tensor("rand_like", input)
     return rand(input.shape, **_like(input, options))
 
 
 def randn_like(input: Tensor, **options: Any) -> Tensor:
     """Standard normal numbers, in the shape, dtype and device of input."""
+    require_tensor("randn_like", input)
     return randn(input.shape, **_like(input, options))
 
 
 def randint_like(input: Tensor, low: Any = None, high: Any = None, **options: Any) -> Tensor:
     """Integers in [low, high), in the shape, dtype and device of input."""
+    require_tensor("randint_like", input)
     return randint(low, high, input.shape, **_like(input, options))
 
 
@@ -193,6 +197,7 @@ def bernoulli(
     input: Tensor, p: float | None = None, *, generator: Generator | None = None
 ) -> Tensor:
     """1 with probability input (or p), else 0."""
+    require_tensor("bernoulli", input)
     array = input.array
     if p is None:
         _float_only("bernoulli", array.dtype)
@@ -210,6 +215,7 @@ def _coin(name: str, like: Array, p: Any, generator: Generator | None) -> Array:
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
                 generator: Generator | None = None) -> Tensor:  # fmt: skip
     """num_samples indices from each row of weights: (C) → (S), (N, C) → (N, S)."""
+    require_tensor("multinomial", input)
     weights = input.array
     if weights.ndim not in (1, 2):
         raise ShapeError(f"multinomial: input has shape {weights.shape}, expected (C) or (N, C)")

@@ -22,7 +22,7 @@ from .erf import erf
 from .join import cat
 from .parse_index import along
 from .pointwise import exp, sigmoid
-from .promote import apply_wide, as_float
+from .promote import apply_wide, array_of, as_float
 from .trigonometry import tanh
 
 if TYPE_CHECKING:
@@ -141,20 +141,20 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     approximate: "none" for Φ itself, "tanh" for ½·(1 + tanh(√(2/π)·(x + 0.044715·x³))).
     """
     if approximate == "none":
-        return apply_wide(Gelu, input)
+        return apply_wide("gelu", Gelu, input)
     if approximate == "tanh":
-        return apply_wide(GeluTanh, input)
+        return apply_wide("gelu", GeluTanh, input)
     raise RuntimeError(f"gelu: got approximate={approximate!r}, expected 'none' or 'tanh'")
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """x·sigmoid(x), elementwise; also known as swish."""
-    return write(input, silu) if inplace else apply_wide(Silu, input)
+    return write(input, silu) if inplace else apply_wide("silu", Silu, input)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
     """x·tanh(softplus(x)), elementwise."""
-    return write(input, mish) if inplace else apply_wide(Mish, input)
+    return write(input, mish) if inplace else apply_wide("mish", Mish, input)
 
 
 # ------------------------------------------------------------------------------------------
@@ -233,19 +233,19 @@ def softplus(input: Tensor, beta: float = 1.0, threshold: float = 20.0) -> Tenso
 
     threshold: where beta·x is above it, the result is x itself, to which it is then almost equal.
     """
-    return apply_wide(Softplus, input, float(beta), float(threshold))
+    return apply_wide("softplus", Softplus, input, float(beta), float(threshold))
 
 
 def logsigmoid(input: Tensor) -> Tensor:
     """log(sigmoid(x)), elementwise, finite for every finite x."""
-    return apply_wide(LogSigmoid, input)
+    return apply_wide("logsigmoid", LogSigmoid, input)
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
     """x for x > 0, else alpha·(exp(x) − 1), elementwise."""
     if inplace:
         return write(input, elu, alpha)
-    return apply_wide(Elu, input, float(alpha), 1.0, 1.0)
+    return apply_wide("elu", Elu, input, float(alpha), 1.0, 1.0)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -254,7 +254,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
     """
     if inplace:
         return write(input, selu)
-    return apply_wide(Elu, input, SELU_ALPHA, SELU_SCALE, 1.0)
+    return apply_wide("selu", Elu, input, SELU_ALPHA, SELU_SCALE, 1.0)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
@@ -263,18 +263,18 @@ def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
         raise RuntimeError("celu: got alpha=0, expected another number, as x is divided by it")
     if inplace:
         return write(input, celu, alpha)
-    return apply_wide(Elu, input, float(alpha), 1.0, 1 / float(alpha))
+    return apply_wide("celu", Elu, input, float(alpha), 1.0, 1 / float(alpha))
 
 
 def softsign(input: Tensor) -> Tensor:
     """x/(1 + |x|), elementwise: from −1 to 1."""
-    x = as_float(input)
+    x = as_float("softsign", input)
     return x / (abs(x) + 1)
 
 
 def tanhshrink(input: Tensor) -> Tensor:
     """x − tanh(x), elementwise."""
-    x = as_float(input)
+    x = as_float("tanhshrink", input)
     return x - tanh(x)
 
 
@@ -314,13 +314,13 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
 
     (…, 2·n, …) → (…, n, …)
     """
-    dim = existing_dim("glu", dim, input.ndim)
+    dim = existing_dim("glu", dim, array_of("glu", input).ndim)
     if input.shape[dim] % 2:
         raise ShapeError(
             f"glu: dim {dim} has size {input.shape[dim]}, expected an even size to halve, "
             f"the shape is {tuple(input.shape)}"
         )
-    return apply_wide(Glu, input, dim)
+    return apply_wide("glu", Glu, input, dim)
 
 
 __all__ = [

@@ -341,8 +341,8 @@ class LerpByNumber(Op):
 
 def lerp(input: Tensor, end: Tensor, weight: Operand) -> Tensor:
     """input + weight·(end − input): from `input` at weight 0 to `end` at weight 1."""
-    require_same_dtype("lerp", "end", end, input)
     require_float("lerp", input, NotImplementedError)
+    require_same_dtype("lerp", "end", end, input)
     if isinstance(weight, (int, float)):
         return LerpByNumber.apply(input, end, weight)
     return Lerp.apply(input, end, cast(weight, unwrap(input).dtype))

@@ -14,6 +14,7 @@ from ..errors import ShapeError
 from ..kernels.machinery.route import accelerated
 from .broadcast import expands_to
 from .dropout import check_probability, random_mask, scale_of_kept
+from .promote import require_tensor
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -110,6 +111,7 @@ class Attention(Op):
 
 def _check(name: str, query: Any, key: Any, value: Any) -> None:
     """Refuse tensors whose dimensions, widths, lengths or dtypes do not go together."""
+    require_tensor(name, query)
     tensors = {"query": query, "key": key, "value": value}
     given = {what: unwrap(t) for what, t in tensors.items() if t is not None}
     for what, array in given.items():

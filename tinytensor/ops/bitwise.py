@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..autograd.op import Op
-from ..autograd.variable import unwrap
 from ..backend import Array
-from .promote import common_dtype, promote_to
+from .promote import array_of, common_dtype, promote_to
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -88,7 +87,7 @@ def bitwise_xor(input: Operand, other: Operand) -> Tensor:
 
 def bitwise_not(input: Tensor) -> Tensor:
     """Every bit flipped; for bools: not."""
-    dtype = unwrap(input).dtype
+    dtype = array_of("bitwise_not", input).dtype
     if dtype.kind == "f":
         raise TypeError(f"bitwise_not: got dtype {dtype}, expected integers or bools")
     return BitwiseNot.apply(input)

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..autograd.op import Op
-from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..errors import ShapeError
 from ..size import Size
 from .dims import Ints, as_ints
+from .promote import array_of, require_tensor
 from .shape import reshape, unsqueeze
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def expand(input: Tensor, size: Ints, *more: int) -> Tensor:
 
 
 def _expand(name: str, input: Any, size: tuple[int, ...]) -> Any:
-    shape = unwrap(input).shape
+    shape = array_of(name, input).shape
     extra = len(size) - len(shape)
     if extra < 0:
         raise ShapeError(
@@ -79,7 +79,7 @@ def broadcast_to(input: Tensor, size: Ints) -> Tensor:
 
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that tensors of these shapes broadcast to."""
-    return Size(common_shape("broadcast_shapes", shapes))
+    return Size(common_shape("broadcast_shapes", [as_ints("broadcast_shapes", s) for s in shapes]))
 
 
 def common_shape(name: str, shapes: Sequence) -> tuple[int, ...]:
@@ -113,18 +113,19 @@ def as_sequence(tensors: tuple) -> Sequence:
 def broadcast_tensors(*tensors: Any) -> tuple:
     """The tensors, expanded to their common shape."""
     given = as_sequence(tensors)
-    shape = common_shape("broadcast_tensors", [unwrap(t).shape for t in given])
+    shapes = [array_of("broadcast_tensors", t).shape for t in given]
+    shape = common_shape("broadcast_tensors", shapes)
     return tuple([Expand.apply(t, shape) for t in given])
 
 
 def atleast_1d(*tensors: Any) -> Any:
     """At least one dimension: () becomes (1). For several tensors, a tuple."""
-    return _for_each(tensors, lambda x: reshape(x, 1) if x.ndim == 0 else x)
+    return _for_each("atleast_1d", tensors, lambda x: reshape(x, 1) if x.ndim == 0 else x)
 
 
 def atleast_2d(*tensors: Any) -> Any:
     """At least two dimensions: (n) becomes (1, n). For several tensors, a tuple."""
-    return _for_each(tensors, lambda x: reshape(x, 1, -1) if x.ndim < 2 else x)
+    return _for_each("atleast_2d", tensors, lambda x: reshape(x, 1, -1) if x.ndim < 2 else x)
 
 
 def atleast_3d(*tensors: Any) -> Any:
@@ -135,12 +136,14 @@ def atleast_3d(*tensors: Any) -> Any:
             return reshape(x, 1, -1, 1)
         return unsqueeze(x, -1) if x.ndim == 2 else x
 
-    return _for_each(tensors, widen)
+    return _for_each("atleast_3d", tensors, widen)
 
 
-def _for_each(tensors: tuple, function: Callable) -> Any:
+def _for_each(name: str, tensors: tuple, function: Callable) -> Any:
     """function(tensor) for a single one, a tuple of results for several or a list."""
     given = as_sequence(tensors)
+    for tensor in given:
+        require_tensor(name, tensor)
     if given is tensors and len(tensors) == 1:
         return function(tensors[0])
     return tuple(map(function, given))

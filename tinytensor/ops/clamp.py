@@ -12,7 +12,14 @@ from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from .compare import isfinite, isnan
 from .masked import nonzero
-from .promote import check_number_fits, common_dtype, library_of, promote, promote_to
+from .promote import (
+    check_number_fits,
+    common_dtype,
+    library_of,
+    promote,
+    promote_to,
+    require_tensor,
+)
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -226,6 +233,7 @@ def nan_to_num(
 
     By default infinities become the dtype's largest and smallest number.
     """
+    require_tensor("nan_to_num", input)
     return NanToNum.apply(input, nan, posinf, neginf)
 
 

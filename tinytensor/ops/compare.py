@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, is_array, xp
-from .promote import library_of, promote, require_same_dtype
+from .promote import library_of, promote, require_same_dtype, require_tensor
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -174,16 +174,19 @@ class IsFinite(Question):
 
 def isnan(input: Tensor) -> Tensor:
     """Whether each element is NaN."""
+    require_tensor("isnan", input)
     return IsNan.apply(input)
 
 
 def isinf(input: Tensor) -> Tensor:
     """Whether each element is ∞ or −∞."""
+    require_tensor("isinf", input)
     return IsInf.apply(input)
 
 
 def isfinite(input: Tensor) -> Tensor:
     """Whether each element is neither NaN nor infinite."""
+    require_tensor("isfinite", input)
     return IsFinite.apply(input)
 
 
@@ -240,6 +243,7 @@ def logical_xor(input: Tensor, other: Tensor) -> Tensor:
 
 def logical_not(input: Tensor) -> Tensor:
     """Whether each element is 0 or False."""
+    require_tensor("logical_not", input)
     return LogicalNot.apply(input)
 
 

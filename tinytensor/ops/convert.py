@@ -33,7 +33,7 @@ from ..dtype import (
 from ..kernels.machinery.memory import copy
 from ..kernels.machinery.route import ndarray
 from .dims import Ints
-from .promote import cast
+from .promote import array_of, cast, require_tensor
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -74,7 +74,7 @@ def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
 
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     """Row-major in memory: the tensor itself if it already is, otherwise a copy."""
-    return input if unwrap(input).flags.c_contiguous else Clone.apply(input, True)
+    return input if array_of("contiguous", input).flags.c_contiguous else Clone.apply(input, True)
 
 
 # ------------------------------------------------------------------------------------------
@@ -97,6 +97,7 @@ def to(
 
     The tensor itself when nothing changes, unless copy=True.
     """
+    require_tensor("to", input)
     flags = []  # non_blocking and copy, given by position
     for arg in args:
         if isinstance(arg, Variable):

@@ -269,7 +269,7 @@ def check_inputs(
     name: str, dims: int, input: Any, weight: Any, bias: Any, groups: int
 ) -> tuple[Any, bool]:
     """(input as a batch, whether it was one), after checking dtypes, ranks and groups."""
-    tensors = [t for t in (input, weight, bias) if t is not None]
+    tensors = [input, weight] if bias is None else [input, weight, bias]
     check_operands(name, *map(unwrap, tensors))
     if groups < 1:
         raise RuntimeError(f"{name}: got groups={groups}, expected at least 1")

@@ -8,7 +8,7 @@ from ..errors import ShapeError
 from .broadcast import broadcast_tensors
 from .clamp import clamp_min
 from .dims import accepts_axis
-from .promote import promote_float
+from .promote import array_of, promote_float, require_tensor
 from .variance import norm
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 @accepts_axis
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
     """input / ‖input‖ₚ along `dim`: vectors of length 1. Lengths below eps count as eps."""
+    require_tensor("normalize", input)
     return input / clamp_min(norm(input, p, dim, keepdim=True), eps)
 
 
@@ -28,7 +29,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     x1 and x2 broadcast; lengths below eps count as eps.
     """
     # `dim` counts in the common shape, and the lengths are those of the broadcast vectors.
-    x1, x2 = broadcast_tensors(*promote_float(x1, x2))
+    x1, x2 = broadcast_tensors(*promote_float(x1, x2, "cosine_similarity"))
     unit1 = x1 / clamp_min(norm(x1, 2, dim, keepdim=True), eps)
     unit2 = x2 / clamp_min(norm(x2, 2, dim, keepdim=True), eps)
     return (unit1 * unit2).sum(dim)
@@ -38,6 +39,7 @@ def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
     """‖x1 − x2 + eps‖ₚ over the last dimension; x1 and x2 broadcast."""
+    require_tensor("pairwise_distance", x1)
     return norm(x1 - x2 + eps, p, -1, keepdim)
 
 
@@ -51,7 +53,7 @@ def cdist(
 
     compute_mode is PyTorch's; differences are always taken one by one here.
     """
-    if x1.ndim < 2 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-1]:
+    if array_of("cdist", x1).ndim < 2 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-1]:
         raise ShapeError(
             f"cdist: x1 has shape {tuple(x1.shape)} and x2 {tuple(x2.shape)}, expected (…, P, M) "
             "and (…, R, M)"

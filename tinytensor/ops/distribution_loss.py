@@ -11,6 +11,7 @@ from ..backend import xp
 from .clamp import where
 from .loss_reduction import reduce_loss, reduction_of
 from .pointwise import exp, log
+from .promote import array_of, require_tensor
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -29,6 +30,7 @@ def kl_div(
     log_target: target holds logarithms too. reduction: "batchmean", the sum divided by the size of
     the batch, is the divergence as it is defined; "mean" divides by the number of elements.
     """
+    require_tensor("kl_div", input)
     by_batch = reduction == "batchmean" and size_average is None and reduce is None
     if reduction == "mean" and size_average is None and reduce is None:
         warn(
@@ -61,6 +63,7 @@ def poisson_nll_loss(
     log_input: input is log(rate), else the rate. full: add Stirling's approximation of
     log(target!) where target > 1. eps keeps log(rate) finite.
     """
+    require_tensor("poisson_nll_loss", input)
     reduction = reduction_of("poisson_nll_loss", reduction, size_average, reduce)
     loss = exp(input) - target * input if log_input else input - target * log(input + eps)
     if full:
@@ -105,7 +108,7 @@ def gaussian_nll_loss(
 
 
 def _fit_variance(name: str, input: Any, var: Any) -> Any:
-    shape, found = tuple(input.shape), tuple(var.shape)
+    shape, found = array_of(name, input).shape, tuple(var.shape)
     if found == shape:
         return var
     if found == shape[:-1]:

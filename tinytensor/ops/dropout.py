@@ -19,7 +19,7 @@ from ..create.generator import generator_for
 from ..errors import ShapeError
 from ..kernels.machinery.route import accelerated
 from .activation import SELU_ALPHA, SELU_SCALE
-from .promote import require_float
+from .promote import array_of, require_float, require_tensor
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -47,6 +47,7 @@ def masked_scale(input: Tensor, mask: Tensor, scale: float) -> Tensor:
 
     mask: booleans, in a shape that broadcasts to the input's.
     """
+    require_tensor("masked_scale", input)
     return Dropout.apply(input, mask, scale)
 
 
@@ -91,7 +92,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
     training=False: the input itself. inplace: written into the input.
     """
-    return _dropout("dropout", input, p, training, inplace, unwrap(input).shape)
+    return _dropout("dropout", input, p, training, inplace, array_of("dropout", input).shape)
 
 
 # ------------------------------------------------------------------------------------------
@@ -104,7 +105,7 @@ def _channels(name: str, input: Tensor, batched: bool = True) -> tuple:
 
     Not batched, for each channel of (C, …): (C, 1, …).
     """
-    shape = unwrap(input).shape
+    shape = array_of(name, input).shape
     if len(shape) < 2:
         raise ShapeError(f"{name}: got shape {shape}, expected at least 2 dimensions, (N, C, …)")
     lead = shape[:2] if batched else shape[:1]
@@ -127,7 +128,7 @@ def dropout1d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
     """Set whole channels of (N, C, L) or (C, L) to zero with probability p, scale the others."""
-    ndim = unwrap(input).ndim
+    ndim = array_of("dropout1d", input).ndim
     if ndim not in (2, 3):
         raise ShapeError(f"dropout1d: got {ndim} dimensions, expected 2, (C, L), or 3, (N, C, L)")
     return _channel_dropout("dropout1d", input, p, training, inplace, batched=ndim == 3)
@@ -140,7 +141,7 @@ def dropout2d(
 
     Three dimensions are taken for (N, C, L), with a warning, as PyTorch does.
     """
-    ndim = unwrap(input).ndim
+    ndim = array_of("dropout2d", input).ndim
     if ndim != 4:
         warn(
             f"dropout2d: got {ndim} dimensions, expected 4, (N, C, H, W); the first two are taken "
@@ -153,7 +154,7 @@ def dropout3d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
     """Set whole channels of (N, C, D, H, W) or (C, D, H, W) to zero with probability p."""
-    ndim = unwrap(input).ndim
+    ndim = array_of("dropout3d", input).ndim
     if ndim not in (4, 5):
         warn(
             f"dropout3d: got {ndim} dimensions, expected 4, (C, D, H, W), or 5, (N, C, D, H, W); "
@@ -173,7 +174,9 @@ def alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """Set elements to the least value of selu with probability p; mean 0 and variance 1 stay."""
-    return _alpha_dropout("alpha_dropout", input, p, training, inplace, unwrap(input).shape)
+    return _alpha_dropout(
+        "alpha_dropout", input, p, training, inplace, array_of("alpha_dropout", input).shape
+    )
 
 
 def feature_alpha_dropout(

@@ -15,6 +15,7 @@ from ..errors import ShapeError
 from ..kernels.machinery.route import accelerated
 from .accumulate import add_rows
 from .parse_index import outside
+from .promote import array_of
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -87,7 +88,7 @@ def embedding(
     larger are first scaled down to it, in place. scale_grad_by_freq: gradients are divided by how
     often their row occurs in input. sparse: ignored, gradients are dense.
     """
-    index = unwrap(input)
+    index = array_of("embedding", input)
     table = unwrap(weight)
     if index.dtype.kind not in "iu":
         raise RuntimeError(
@@ -162,7 +163,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
 
     num_classes=-1: one more than the largest number.
     """
-    array = unwrap(tensor)
+    array = array_of("one_hot", tensor)
     if array.dtype.kind not in "iu":
         raise RuntimeError(f"one_hot: got dtype {array.dtype}, expected int64")
     if num_classes == -1:

@@ -159,12 +159,12 @@ class Erfc(Op):
 
 def erf(input: Tensor) -> Tensor:
     """The error function, 2/√π · ∫₀ˣ exp(−t²) dt, elementwise."""
-    return Erf.apply(as_float(input))
+    return Erf.apply(as_float("erf", input))
 
 
 def erfc(input: Tensor) -> Tensor:
     """1 − erf(input), elementwise, without the loss of digits for large input."""
-    return Erfc.apply(as_float(input))
+    return Erfc.apply(as_float("erfc", input))
 
 
 __all__ = ["erf", "erfc"]

@@ -19,7 +19,7 @@ from .broadcast import atleast_1d, broadcast_to, common_shape
 from .dims import accepts_axis, normalize_dim
 from .index import Index
 from .parse_index import outside, slices_at
-from .promote import cast
+from .promote import array_of, cast, require_tensor
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -143,7 +143,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     index: integers, of input's number of dimensions, nowhere larger than input but along dim.
     sparse_grad is PyTorch's and changes nothing here.
     """
-    dim = normalize_dim("gather", dim, input.ndim)
+    dim = normalize_dim("gather", dim, array_of("gather", input).ndim)
     index = as_index("gather", index)
     shape = tuple(index.shape)
     input, index = atleast_1d(input), atleast_1d(index)
@@ -161,6 +161,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 
     dim=None: both are seen flat. A negative index counts from the end.
     """
+    require_tensor("take_along_dim", input)
     indices = as_index("take_along_dim", indices)
     if dim is None:
         input, indices, dim = input.reshape(-1), indices.reshape(-1), 0
@@ -187,7 +188,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
 @accepts_axis
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of input at the positions in `index` (one dimension) along dim, as a copy."""
-    dim = normalize_dim("index_select", dim, input.ndim)
+    dim = normalize_dim("index_select", dim, array_of("index_select", input).ndim)
     index = as_vector("index_select", index)
     if not input.ndim:
         return index_select(input.reshape((1,)), 0, index).reshape(())
@@ -202,6 +203,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 
 def take(input: Tensor, index: Tensor) -> Tensor:
     """input.reshape(-1)[index], as index's shape; a negative index counts from the end."""
+    require_tensor("take", input)
     index = as_index("take", index)
     flat = input.reshape(-1)
     check_index_range("take", index, 0, flat.shape[0], negative=True)

@@ -10,7 +10,7 @@ from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap
 from ..backend import Array, xp
 from ..errors import ShapeError
-from .promote import require_float
+from .promote import array_of, require_float
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -33,7 +33,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 
     weights: what each element counts, instead of 1.
     """
-    array = unwrap(input)
+    array = array_of("bincount", input)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise RuntimeError(
             f"bincount: got {array.dtype} of shape {array.shape}, expected a vector of integers"

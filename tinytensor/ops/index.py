@@ -19,6 +19,7 @@ from ..errors import ShapeError
 from .accumulate import add_at_index
 from .dims import normalize_dim
 from .parse_index import along, dims_taken, take_apart
+from .promote import array_of
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -156,7 +157,7 @@ def zero_(self: Tensor) -> Tensor:
 
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """A copy of input whose slice at `index` of dimension `dim` is src."""
-    dim = normalize_dim("select_scatter", dim, input.ndim)
+    dim = normalize_dim("select_scatter", dim, array_of("select_scatter", input).ndim)
     basic, _ = take_apart(input, along(dim, index))
     return _put("select_scatter", input, src, basic)
 
@@ -165,7 +166,7 @@ def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
 ) -> Tensor:
     """A copy of input whose slices start:end:step of dimension `dim` are src."""
-    dim = normalize_dim("slice_scatter", dim, input.ndim)
+    dim = normalize_dim("slice_scatter", dim, array_of("slice_scatter", input).ndim)
     basic, _ = take_apart(input, along(dim, slice(start, end, step)))
     return _put("slice_scatter", input, src, basic)
 

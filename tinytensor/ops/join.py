@@ -18,7 +18,7 @@ from .broadcast import atleast_1d, atleast_2d, atleast_3d
 from .dims import accepts_axis, as_ints, existing_dim, normalize_dim
 from .index import Slice
 from .parse_index import along
-from .promote import cast
+from .promote import array_of, cast
 from .shape import reshape
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ class Unbind(Op):
 
 
 def _shape_and_dim(name: str, input: Any, dim: int) -> tuple[tuple, int]:
-    shape = unwrap(input).shape
+    shape = array_of(name, input).shape
     return shape, existing_dim(name, dim, len(shape))
 
 
@@ -283,7 +283,9 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
 @accepts_axis
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The slices along `dim`, which they do not have any more."""
-    return Unbind.apply(input, existing_dim("unbind", dim, unwrap(input).ndim, IndexError))
+    return Unbind.apply(
+        input, existing_dim("unbind", dim, array_of("unbind", input).ndim, IndexError)
+    )
 
 
 __all__ = [

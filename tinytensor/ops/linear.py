@@ -13,6 +13,7 @@ from .arithmetic import add
 from .broadcast import expands_to
 from .einsum import einsum
 from .matmul import check_operands, check_ranks, matmul, product, product_gradients, rows
+from .promote import array_of
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -86,7 +87,7 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
     input1 (…, in1), input2 (…, in2), weight (out, in1, in2), bias (out,) give (…, out).
     """
-    a, b, w = tuple(input1.shape), tuple(input2.shape), tuple(weight.shape)
+    a, b, w = array_of("bilinear", input1).shape, tuple(input2.shape), tuple(weight.shape)
     if len(w) != 3 or a[:-1] != b[:-1] or (a[-1:], b[-1:]) != (w[1:2], w[2:]):
         raise ShapeError(
             f"bilinear: got inputs of shapes {a} and {b} and weight of shape {w}, expected "

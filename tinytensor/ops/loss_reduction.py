@@ -6,6 +6,7 @@ from typing import Any
 
 from ..autograd.site import warn
 from ..errors import ShapeError
+from .promote import array_of
 from .reduce import mean, sum
 
 
@@ -37,7 +38,7 @@ def reduce_loss(loss: Any, reduction: str) -> Any:
 
 def warn_if_broadcast(name: str, input: Any, target: Any) -> None:
     """A target of another shape is most often a mistake: (N) against (N, 1) gives N² losses."""
-    if tuple(input.shape) != tuple(target.shape):
+    if array_of(name, input).shape != tuple(target.shape):
         warn(
             f"{name}: using a target size {tuple(target.shape)} that is different to the input "
             f"size {tuple(input.shape)}; they are broadcast, which is likely not what is meant",
@@ -45,7 +46,7 @@ def warn_if_broadcast(name: str, input: Any, target: Any) -> None:
 
 
 def require_same_shape(name: str, input: Any, other: Any, what: str = "target") -> None:
-    if tuple(input.shape) != tuple(other.shape):
+    if array_of(name, input).shape != tuple(other.shape):
         raise ShapeError(
             f"{name}: {what} has shape {tuple(other.shape)}, expected {tuple(input.shape)}, the "
             "shape of input"

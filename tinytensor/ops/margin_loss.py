@@ -14,7 +14,7 @@ from .distance import pairwise_distance
 from .loss_reduction import reduce_loss, reduction_of
 from .parse_index import outside
 from .power import sqrt
-from .promote import require_float
+from .promote import array_of, require_float, require_tensor
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -35,7 +35,7 @@ def margin_ranking_loss(
     """
     name = "margin_ranking_loss"
     reduction = reduction_of(name, reduction, size_average, reduce)
-    if not input1.ndim == input2.ndim == target.ndim:
+    if not array_of("margin_ranking_loss", input1).ndim == input2.ndim == target.ndim:
         raise ShapeError(
             f"{name}: got shapes {tuple(input1.shape)}, {tuple(input2.shape)} and target "
             f"{tuple(target.shape)}, expected the same number of dimensions"
@@ -73,7 +73,8 @@ def cosine_embedding_loss(
     """
     name = "cosine_embedding_loss"
     reduction = reduction_of(name, reduction, size_average, reduce)
-    if target.ndim > 1 or target.ndim + 1 != input1.ndim or target.ndim + 1 != input2.ndim:
+    ndim = array_of(name, input1).ndim
+    if ndim not in (1, 2) or not ndim == input2.ndim == target.ndim + 1:
         raise ShapeError(
             f"{name}: got shapes {tuple(input1.shape)}, {tuple(input2.shape)} and target "
             f"{tuple(target.shape)}, expected (N, D), (N, D) and (N), or (D), (D) and ()"
@@ -136,7 +137,7 @@ def _triplet_loss(
     anchor, positive, negative = triplet
     if margin <= 0:
         raise ValueError(f"{name}: margin must be greater than 0, got {margin}")
-    if not anchor.ndim == positive.ndim == negative.ndim:
+    if not array_of(name, anchor).ndim == positive.ndim == negative.ndim:
         shapes = ", ".join(str(tuple(x.shape)) for x in triplet)
         raise ShapeError(f"{name}: got shapes {shapes}, expected the same number of dimensions")
     near, far = distance(anchor, positive), distance(anchor, negative)
@@ -170,6 +171,7 @@ def multilabel_soft_margin_loss(
 
     input and target (N, C) or (C); weight (C).
     """
+    require_tensor("multilabel_soft_margin_loss", input)
     reduction = reduction_of("multilabel_soft_margin_loss", reduction, size_average, reduce)
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
@@ -195,7 +197,7 @@ def multi_margin_loss(
     reduction = reduction_of(name, reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError(f"{name}: p is {p}, expected 1 or 2")
-    if input.ndim not in (1, 2) or tuple(target.shape) != tuple(input.shape[:-1]):
+    if array_of(name, input).ndim not in (1, 2) or tuple(target.shape) != tuple(input.shape[:-1]):
         raise ShapeError(
             f"{name}: got input {tuple(input.shape)} and target {tuple(target.shape)}, expected "
             "(N, C) and (N), or (C) and ()"

@@ -14,7 +14,7 @@ from ..dtype import fitting
 from ..errors import ShapeError
 from .broadcast import atleast_1d, broadcast_to, common_shape
 from .index import Index, IndexPut
-from .promote import require_same_dtype
+from .promote import array_of, require_same_dtype, require_tensor
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -89,7 +89,7 @@ def broadcast_with_mask(name: str, input: Any, mask: Any) -> tuple[Any, Array]:
     found = getattr(array, "dtype", type(mask).__name__)
     if found != np.dtype(bool):
         raise RuntimeError(f"{name}: got a mask of {found}, expected a boolean tensor")
-    shape = tuple(input.shape)
+    shape = array_of(name, input).shape
     if array.shape == shape:
         return input, array
     common = common_shape(name, (shape, array.shape))
@@ -123,11 +123,13 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
     as_tuple: a tuple with one vector for each dimension instead, which can be used as an index.
     """
+    require_tensor("nonzero", input)
     return Nonzero.apply(input, as_tuple)
 
 
 def argwhere(input: Tensor) -> Tensor:
     """The positions of the elements that are not zero: (N, input.ndim) int64."""
+    require_tensor("argwhere", input)
     return Nonzero.apply(input, False)
 
 

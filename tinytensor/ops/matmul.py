@@ -15,7 +15,7 @@ from ..backend import Array, is_array, xp
 from ..errors import ShapeError
 from .arithmetic import mul
 from .dims import normalize_dim
-from .promote import promote
+from .promote import array_of, promote
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -203,7 +203,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """Sum of products over the last dimension of both: (…, K) and (…′, K) give (…, …′)."""
-    a, b = unwrap(input), unwrap(other)
+    a, b = array_of("inner", input), unwrap(other)
     if not a.ndim or not b.ndim:
         return mul(input, other)
     check_operands("inner", a, b)
@@ -221,7 +221,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """All products of two vectors: (M,) and (N,) give (M, N)."""
-    a, b = unwrap(input), unwrap(vec2)
+    a, b = array_of("outer", input), unwrap(vec2)
     if a.ndim != 1 or b.ndim != 1:
         raise ShapeError(f"outer: got shapes {a.shape} and {b.shape}, expected two 1-D tensors")
     return mul(input.reshape((a.size, 1)), vec2.reshape((1, b.size)))
@@ -229,7 +229,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """Kronecker product: each element of input, times all of other, laid out as blocks."""
-    a, b = tuple(input.shape), tuple(other.shape)
+    a, b = array_of("kron", input).shape, tuple(other.shape)
     rank = max(len(a), len(b))
     a, b = (1,) * (rank - len(a)) + a, (1,) * (rank - len(b)) + b
     # (A₁, 1, A₂, 1, …) times (1, B₁, 1, B₂, …) → (A₁·B₁, A₂·B₂, …)
@@ -261,7 +261,7 @@ class Cross(Op):
 
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The vector product along `dim`, which has length 3; by default the first such dimension."""
-    a, b = unwrap(input), unwrap(other)
+    a, b = array_of("cross", input), unwrap(other)
     if a.ndim != b.ndim:
         raise ShapeError(
             f"cross: got shapes {a.shape} and {b.shape}, expected as many dimensions in both"

@@ -11,19 +11,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..autograd.op import Op
-from ..autograd.variable import unwrap, wrap
+from ..autograd.variable import wrap
 from ..backend import Array, xp
 from ..devices import module_for
 from ..dtype import to_numpy_dtype
 from ..errors import ShapeError
 from .broadcast import atleast_2d
 from .convert import clone
-from .dims import normalize_dim
+from .dims import as_ints, normalize_dim
 from .join import cat
 from .masked import masked_fill
 from .pad import pad
 from .partial_views import Undiagonal
 from .partial_views import diagonal as diagonal_of  # `diag` has an argument named diagonal
+from .promote import array_of, require_tensor
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -57,7 +58,7 @@ class Triu(Op):
 
 
 def _check_matrix(name: str, input: Any) -> None:
-    if input.ndim < 2:
+    if array_of(name, input).ndim < 2:
         raise ShapeError(f"{name}: got shape {tuple(input.shape)}, expected at least 2 dimensions")
 
 
@@ -90,6 +91,7 @@ def tril_indices(
 ) -> Tensor:
     """The row and column numbers of the lower triangle of a (row, col) matrix, as (2, N)."""
     library = module_for(device)
+    row, col = as_ints("tril_indices", row, (col,))
     pair = library.tril_indices(row, offset, col)
     return wrap(library.stack(pair).astype(to_numpy_dtype(dtype)))
 
@@ -105,6 +107,7 @@ def triu_indices(
 ) -> Tensor:
     """The row and column numbers of the upper triangle of a (row, col) matrix, as (2, N)."""
     library = module_for(device)
+    row, col = as_ints("triu_indices", row, (col,))
     pair = library.triu_indices(row, offset, col)
     return wrap(library.stack(pair).astype(to_numpy_dtype(dtype)))
 
@@ -119,7 +122,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 
     (…, n) → (…, n + |offset|, n + |offset|); offset > 0 puts it above the main diagonal.
     """
-    ndim = input.ndim + 1
+    ndim = array_of("diag_embed", input).ndim + 1
     first = normalize_dim("diag_embed", dim1, ndim)
     second = normalize_dim("diag_embed", dim2, ndim)
     if first == second:
@@ -135,7 +138,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
 
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """A vector as the diagonal of a matrix, or the diagonal of a matrix as a vector (a copy)."""
-    if input.ndim == 1:
+    if array_of("diag", input).ndim == 1:
         return diag_embed(input, diagonal)
     if input.ndim != 2:
         raise ShapeError(f"diag: got shape {tuple(input.shape)}, expected a vector or a matrix")
@@ -144,6 +147,7 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
 
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """A matrix with all elements of input on a diagonal."""
+    require_tensor("diagflat", input)
     return diag_embed(input.reshape(-1), offset)
 
 
@@ -159,7 +163,7 @@ def diagonal_scatter(
     input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> Tensor:
     """A copy of input whose diagonal of dimensions dim1 and dim2 is src."""
-    raw = unwrap(input)
+    raw = array_of("diagonal_scatter", input)
     place = diagonal_of(raw, offset, dim1, dim2)
     if tuple(src.shape) != place.shape:
         raise ShapeError(
@@ -173,7 +177,7 @@ def diagonal_scatter(
 
 def trace(input: Tensor) -> Tensor:
     """The sum of the main diagonal of a matrix."""
-    if input.ndim != 2:
+    if array_of("trace", input).ndim != 2:
         raise ShapeError(f"trace: got shape {tuple(input.shape)}, expected a matrix")
     return diagonal_of(input).sum()
 

@@ -17,7 +17,7 @@ from .broadcast import atleast_1d
 from .clamp import maximum, minimum
 from .dims import accepts_axis, keep_dims, normalize_dim, normalize_dims
 from .gather import gather
-from .promote import require_numbers
+from .promote import array_of, require_numbers
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -66,7 +66,7 @@ def split_evenly(g: Any, chosen: Any, dims: tuple | None) -> Any:
 def check_not_empty(name: str, input: Any, dims: tuple[int, ...] | None) -> None:
     """Refuse the largest or smallest of no elements."""
     if dims is None:
-        if not unwrap(input).size:
+        if not array_of(name, input).size:
             raise RuntimeError(
                 f"{name}: got an empty tensor of shape {tuple(input.shape)}, expected at least one "
                 "element; give a dim that is not empty"
@@ -81,7 +81,7 @@ def check_not_empty(name: str, input: Any, dims: tuple[int, ...] | None) -> None
 
 
 def _extreme_dims(name: str, input: Any, dim: Any) -> tuple[int, ...]:
-    dims = normalize_dims(name, dim, input.ndim)
+    dims = normalize_dims(name, dim, array_of(name, input).ndim)
     check_not_empty(name, input, None if dim is None or dim == () else dims)
     return dims
 

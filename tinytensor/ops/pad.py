@@ -15,6 +15,7 @@ from ..backend import Array, xp
 from ..errors import ShapeError
 from .index import Index, Slice, read
 from .parse_index import slices_at
+from .promote import array_of
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -54,7 +55,7 @@ def pad(
     if mode != "constant" and value:
         raise RuntimeError(f"pad: mode {mode!r} takes no value, got {value}")
     amounts = [operator.index(n) for n in pad]
-    shape = tuple(input.shape)
+    shape = array_of("pad", input).shape
     if len(amounts) % 2 or len(amounts) > 2 * len(shape):
         raise ShapeError(
             f"pad: got {len(amounts)} numbers {tuple(amounts)}, expected two for each dimension to "

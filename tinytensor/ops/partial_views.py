@@ -16,6 +16,7 @@ from ..errors import ShapeError
 from .dims import Ints, accepts_axis, as_ints, existing_dim, normalize_dim
 from .index import Slice
 from .parse_index import along
+from .promote import array_of
 from .shape import reshape
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class Fold(Op):
 @accepts_axis
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """`length` elements along `dim`, from `start` on. A negative start counts from the end."""
-    shape = unwrap(input).shape
+    shape = array_of("narrow", input).shape
     dim = existing_dim("narrow", dim, len(shape))
     start, length, size = operator.index(start), operator.index(length), shape[dim]
     if not -size <= start <= size:
@@ -115,7 +116,7 @@ def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
 @accepts_axis
 def select(input: Tensor, dim: int, index: Any) -> Tensor:
     """The slice at `index` of dimension `dim`, without that dimension."""
-    shape = unwrap(input).shape
+    shape = array_of("select", input).shape
     dim = existing_dim("select", dim, len(shape), IndexError)
     index, size = operator.index(index), shape[dim]
     if not -size <= index < size:
@@ -131,7 +132,7 @@ def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Te
 
     offset > 0: a diagonal above the main one; offset < 0: below it.
     """
-    ndim = unwrap(input).ndim
+    ndim = array_of("diagonal", input).ndim
     first = normalize_dim("diagonal", dim1, ndim)
     second = normalize_dim("diagonal", dim2, ndim)
     if first == second:
@@ -147,7 +148,7 @@ def as_strided(
     storage_offset counts from the start of the memory, also if input shows only a part of that; by
     default the result starts where input does.
     """
-    array = unwrap(input)
+    array = array_of("as_strided", input)
     memory = storage_of(input) if isinstance(input, Variable) else array
     sizes, strides = as_ints("as_strided", size), as_ints("as_strided", stride)
     offset = offset_in(memory, array) if storage_offset is None else operator.index(storage_offset)

@@ -67,17 +67,17 @@ class Expm1(Op):
 
 def exp(input: Tensor) -> Tensor:
     """e to the power of input, elementwise."""
-    return Exp.apply(as_float(input))
+    return Exp.apply(as_float("exp", input))
 
 
 def exp2(input: Tensor) -> Tensor:
     """2 to the power of input, elementwise."""
-    return Exp2.apply(as_float(input))
+    return Exp2.apply(as_float("exp2", input))
 
 
 def expm1(input: Tensor) -> Tensor:
     """exp(input) − 1, elementwise, precise for small input."""
-    return Expm1.apply(as_float(input))
+    return Expm1.apply(as_float("expm1", input))
 
 
 # ------------------------------------------------------------------------------------------
@@ -168,22 +168,22 @@ class Xlogy(Op):
 
 def log(input: Tensor) -> Tensor:
     """The natural logarithm, elementwise: −inf at 0, NaN below."""
-    return Log.apply(as_float(input))
+    return Log.apply(as_float("log", input))
 
 
 def log1p(input: Tensor) -> Tensor:
     """log(1 + input), elementwise, precise for small input."""
-    return Log1p.apply(as_float(input))
+    return Log1p.apply(as_float("log1p", input))
 
 
 def log2(input: Tensor) -> Tensor:
     """The logarithm to base 2, elementwise."""
-    return Log2.apply(as_float(input))
+    return Log2.apply(as_float("log2", input))
 
 
 def log10(input: Tensor) -> Tensor:
     """The logarithm to base 10, elementwise."""
-    return Log10.apply(as_float(input))
+    return Log10.apply(as_float("log10", input))
 
 
 def logaddexp(input: Tensor, other: Tensor) -> Tensor:
@@ -245,7 +245,7 @@ class Logit(Op):
 
 def sigmoid(input: Tensor) -> Tensor:
     """1/(1 + exp(−input)), elementwise: from 0 to 1."""
-    return apply_wide(Sigmoid, input)
+    return apply_wide("sigmoid", Sigmoid, input)
 
 
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
@@ -253,7 +253,7 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
 
     eps: clamp input to [eps, 1 − eps] first; None for no clamping.
     """
-    return apply_wide(Logit, input, None if eps is None else float(eps))
+    return apply_wide("logit", Logit, input, None if eps is None else float(eps))
 
 
 __all__ = [

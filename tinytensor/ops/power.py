@@ -12,6 +12,7 @@ from ..backend import Array, xp
 from .clamp import where
 from .pointwise import log
 from .promote import (
+    array_of,
     as_float,
     check_number_fits,
     common_dtype,
@@ -84,7 +85,7 @@ def pow(input: Operand, exponent: Operand) -> Tensor:
     """input to the power of exponent; either may be a number."""
     base, power = promote(input, exponent, "pow")
     if not hasattr(unwrap(power), "dtype"):
-        dtype = unwrap(base).dtype
+        dtype = array_of("pow", base).dtype
         check_number_fits("pow", dtype, exponent)
         if exponent < 0 and dtype.kind != "f":
             raise RuntimeError(
@@ -163,17 +164,17 @@ class Hypot(Op):
 
 def sqrt(input: Tensor) -> Tensor:
     """The square root; NaN for negative numbers."""
-    return Sqrt.apply(as_float(input))
+    return Sqrt.apply(as_float("sqrt", input))
 
 
 def rsqrt(input: Tensor) -> Tensor:
     """1/√input"""
-    return Rsqrt.apply(as_float(input))
+    return Rsqrt.apply(as_float("rsqrt", input))
 
 
 def reciprocal(input: Tensor) -> Tensor:
     """1/input"""
-    return Reciprocal.apply(as_float(input))
+    return Reciprocal.apply(as_float("reciprocal", input))
 
 
 def hypot(input: Tensor, other: Tensor) -> Tensor:

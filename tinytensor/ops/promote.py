@@ -99,21 +99,20 @@ def check_number_fits(name: str, dtype: np.dtype, *values: Any) -> None:
                 raise RuntimeError(f"{name}: got {value}, expected a number that fits {dtype}")
 
 
-def as_float(x: Any) -> Any:
+def as_float(name: str, x: Any) -> Any:
     """A tensor or array in floating point: integers in the default dtype."""
     if isinstance(x, Variable):
         return x if x.array.dtype.kind == "f" else cast(x, default_float())
-    if is_array(x) or isinstance(x, np.generic):  # in a rule; NumPy's 0-d results are scalars
-        return x if x.dtype.kind == "f" else x.astype(default_float())
-    raise TypeError(f"expected a tensor, got a {type(x).__name__}")
+    array = array_of(name, x)
+    return array if array.dtype.kind == "f" else array.astype(default_float())
 
 
-def apply_wide(op: type[Op], input: Any, *args: Any) -> Any:
+def apply_wide(name: str, op: type[Op], input: Any, *args: Any) -> Any:
     """op.apply(input, *args); float16 is computed in float32 and rounded once, as in PyTorch.
 
     For ops of several steps. NumPy does the same in each single function.
     """
-    x = as_float(input)
+    x = as_float(name, input)
     dtype = unwrap(x).dtype
     if dtype.itemsize > 2:
         return op.apply(x, *args)
@@ -121,13 +120,29 @@ def apply_wide(op: type[Op], input: Any, *args: Any) -> Any:
 
 
 # ------------------------------------------------------------------------------------------
-# Dtypes that an op refuses. Where PyTorch has no kernel for one, its error is NotImplementedError.
+# Inputs that an op refuses. Where PyTorch has no kernel for a dtype, it is NotImplementedError.
 # ------------------------------------------------------------------------------------------
+
+
+def require_tensor(name: str, input: Any) -> None:
+    """Refuse a first argument that is not a tensor."""
+    array_of(name, input)
+
+
+def array_of(name: str, input: Any) -> Any:
+    """The raw array of an op's first argument; TypeError, naming the op, if it is no tensor."""
+    if isinstance(input, Variable):
+        return input.array
+    if is_array(input) or isinstance(input, np.generic):  # in a rule, where 0-d may be a scalar
+        return input
+    raise TypeError(
+        f"{name}: got a {type(input).__name__} as its first argument, expected a tensor"
+    )
 
 
 def require_float(name: str, input: Any, error: type = RuntimeError) -> None:
     """Refuse integers and booleans."""
-    dtype = unwrap(input).dtype
+    dtype = array_of(name, input).dtype
     if dtype.kind != "f":
         raise error(
             f"{name}: got dtype {dtype}, expected a floating point dtype; convert with .float()"
@@ -136,7 +151,7 @@ def require_float(name: str, input: Any, error: type = RuntimeError) -> None:
 
 def require_numbers(name: str, input: Any, error: type = RuntimeError) -> None:
     """Refuse booleans."""
-    if unwrap(input).dtype.kind == "b":
+    if array_of(name, input).dtype.kind == "b":
         raise error(f"{name}: got dtype bool, expected numbers; convert with .int() or .float()")
 
 

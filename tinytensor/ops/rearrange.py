@@ -15,6 +15,7 @@ from .dims import Ints, accepts_axis, as_ints, distinct_dims, normalize_dim
 from .index import get_item
 from .join import stack
 from .parse_index import along
+from .promote import array_of, require_tensor
 from .shape import flatten, reshape, transpose
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class RepeatInterleave(Op):
 def repeat(input: Tensor, repeats: Ints, *more: int) -> Tensor:
     """Copies side by side: repeats[d] of them along dimension d; new dimensions come in front."""
     counts = as_ints("repeat", repeats, more)
-    ndim = unwrap(input).ndim
+    ndim = array_of("repeat", input).ndim
     if len(counts) < ndim or min(counts, default=0) < 0:
         raise ShapeError(
             f"repeat: got repeats {counts}, expected at least {ndim} numbers ≥ 0, one for each "
@@ -69,7 +70,7 @@ def tile(input: Tensor, dims: Ints, *more: int) -> Tensor:
     counts = as_ints("tile", dims, more)
     if min(counts, default=0) < 0:
         raise ShapeError(f"tile: got repeats {counts}, expected numbers ≥ 0")
-    return Repeat.apply(input, (1,) * (unwrap(input).ndim - len(counts)) + counts)
+    return Repeat.apply(input, (1,) * (array_of("tile", input).ndim - len(counts)) + counts)
 
 
 @accepts_axis
@@ -82,6 +83,7 @@ def repeat_interleave(
     `repeat_interleave(repeats)`: the indices 0, 1, …, each as often as it says.
     output_size is accepted and not needed.
     """
+    require_tensor("repeat_interleave", input)
     if repeats is None:
         array = unwrap(input)
         indices = xp(array).arange(array.shape[0])
@@ -144,21 +146,21 @@ class Roll(Op):
 
 def flip(input: Tensor, dims: Ints, *more: int) -> Tensor:
     """A copy with the order along `dims` reversed."""
-    ndim = unwrap(input).ndim
+    ndim = array_of("flip", input).ndim
     chosen = distinct_dims("flip", as_ints("flip", dims, more), ndim)
     return Flip.apply(input, chosen if ndim else ())
 
 
 def fliplr(input: Tensor) -> Tensor:
     """A copy with the order along the second dimension reversed."""
-    if unwrap(input).ndim < 2:
+    if array_of("fliplr", input).ndim < 2:
         raise RuntimeError(f"fliplr: got {unwrap(input).ndim} dimensions, expected at least 2")
     return flip(input, 1)
 
 
 def flipud(input: Tensor) -> Tensor:
     """A copy with the order along the first dimension reversed."""
-    if unwrap(input).ndim < 1:
+    if array_of("flipud", input).ndim < 1:
         raise RuntimeError("flipud: got a 0-d tensor, expected at least one dimension")
     return flip(input, 0)
 
@@ -167,7 +169,7 @@ def roll(input: Tensor, shifts: Ints, dims: Any = None) -> Tensor:
     """A copy moved on by `shifts` along `dims`; dims=None: along the flattened tensor."""
     moves = as_ints("roll", shifts)
     given = () if dims is None else as_ints("roll", dims)
-    ndim = unwrap(input).ndim
+    ndim = array_of("roll", input).ndim
     if len(moves) != len(given) and not (len(moves) == 1 and not given):
         raise RuntimeError(f"roll: got shifts {moves} for dims {given}, expected one for each dim")
     if given and not ndim:
@@ -178,7 +180,7 @@ def roll(input: Tensor, shifts: Ints, dims: Any = None) -> Tensor:
 
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Turned by 90° k times in the plane of two dimensions, from the first towards the second."""
-    ndim = unwrap(input).ndim
+    ndim = array_of("rot90", input).ndim
     given = as_ints("rot90", dims)
     chosen = [normalize_dim("rot90", d, ndim) for d in given] if ndim > 1 else []
     if len(chosen) != 2 or chosen[0] == chosen[1]:
@@ -206,7 +208,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     axes = as_sequence(tensors)
     if indexing not in (None, "ij", "xy"):
         raise RuntimeError(f"meshgrid: got indexing {indexing!r}, expected 'ij' or 'xy'")
-    if not axes or max(unwrap(x).ndim for x in axes) > 1:
+    if not axes or max(array_of("meshgrid", x).ndim for x in axes) > 1:
         shapes = [unwrap(x).shape for x in axes]
         raise ShapeError(f"meshgrid: got tensors of shapes {shapes}, expected 0-d or 1-D ones")
     if len({unwrap(x).dtype for x in axes}) > 1:

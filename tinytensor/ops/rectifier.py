@@ -16,7 +16,7 @@ from ..backend import Array, xp
 from ..errors import ShapeError
 from ..kernels.machinery.route import accelerated
 from .clamp import where
-from .promote import as_float, require_numbers, require_same_dtype, zeros_for
+from .promote import array_of, as_float, require_numbers, require_same_dtype, zeros_for
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -132,7 +132,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     """x for x > 0, else negative_slope·x, elementwise. The slope at 0 is negative_slope."""
     if inplace:
         return write(input, leaky_relu, negative_slope)
-    return LeakyRelu.apply(as_float(input), float(negative_slope))
+    return LeakyRelu.apply(as_float("leaky_relu", input), float(negative_slope))
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
@@ -140,7 +140,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
     input (N, C, …), or of any shape if weight has one element; weight (C,), (1,) or ().
     """
-    shape = tuple(input.shape)
+    shape = array_of("prelu", input).shape
     if weight.ndim > 1:
         raise ShapeError(f"prelu: weight has shape {tuple(weight.shape)}, expected () or (C,)")
     require_same_dtype("prelu", "weight", weight, input)
@@ -236,12 +236,14 @@ def relu6(input: Tensor, inplace: bool = False) -> Tensor:
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
     """(x + 3)/6 clamped to [0, 1], elementwise."""
-    return write(input, hardsigmoid) if inplace else Hardsigmoid.apply(as_float(input))
+    if inplace:
+        return write(input, hardsigmoid)
+    return Hardsigmoid.apply(as_float("hardsigmoid", input))
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
     """x·hardsigmoid(x), elementwise."""
-    return write(input, hardswish) if inplace else Hardswish.apply(as_float(input))
+    return write(input, hardswish) if inplace else Hardswish.apply(as_float("hardswish", input))
 
 
 # ------------------------------------------------------------------------------------------
@@ -265,7 +267,7 @@ class Softshrink(Op):
 
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """0 where |x| ≤ lambd, else x, elementwise."""
-    x = as_float(input)
+    x = as_float("hardshrink", input)
     return Gate.apply(x, x, ~((x >= -lambd) & (x <= lambd)))
 
 
@@ -273,7 +275,7 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x brought nearer to 0 by lambd, and 0 where |x| ≤ lambd, elementwise."""
     if lambd < 0:
         raise RuntimeError(f"softshrink: got lambd={lambd}, expected 0 or more")
-    return Softshrink.apply(as_float(input), float(lambd))
+    return Softshrink.apply(as_float("softshrink", input), float(lambd))
 
 
 __all__ = [

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..autograd.op import Op
-from ..autograd.variable import unwrap
 from ..backend import Array, sum_over, xp
 from ..dtype import int64, to_numpy_dtype
 from .broadcast import broadcast_to
 from .dims import accepts_axis, keep_dims, normalize_dim, normalize_dims
 from .pointwise import exp
-from .promote import as_float, cast, require_float
+from .promote import array_of, as_float, cast, require_float, require_tensor
 from .rearrange import flip
 from .scan import Shift, cumprod
 
@@ -60,13 +59,18 @@ class Sum(Op):
         return spread(g, self.shape, self.dims)
 
 
+def count_in(x: Array, sums: Array) -> int:
+    """The number of elements of x that each of the sums has added up."""
+    return x.size // sums.size if sums.size else 1
+
+
 class Mean(Op):
     """y = Σ x / n;  dx = g / n, spread over the averaged elements"""
 
     def forward(self, x: Array, dims: tuple | None, keepdim: bool) -> Array:
         self.shape, self.dims = x.shape, dims
         sums = total(x, dims, keepdim)
-        self.count = x.size // sums.size if sums.size else 1
+        self.count = count_in(x, sums)
         return sums / self.count
 
     def backward(self, g: Any) -> Any:
@@ -88,16 +92,16 @@ class Nansum(Op):
         return spread(g, self.shape, self.dims) * counts
 
 
-def _summable(input: Any, dtype: Any) -> Any:
+def _summable(name: str, input: Any, dtype: Any) -> Any:
     """`input` in the dtype asked for; integers and booleans otherwise in int64."""
     if dtype is not None:
         return cast(input, to_numpy_dtype(dtype))
-    return input if unwrap(input).dtype.kind == "f" else cast(input, int64.dtype)
+    return input if array_of(name, input).dtype.kind == "f" else cast(input, int64.dtype)
 
 
 def reduced_dims(name: str, input: Any, dim: Any) -> tuple[int, ...] | None:
     """`dim` as an op takes it: None for all dimensions, else a tuple counted from the front."""
-    return None if dim is None else normalize_dims(name, dim, input.ndim)
+    return None if dim is None else normalize_dims(name, dim, array_of(name, input).ndim)
 
 
 @accepts_axis
@@ -105,7 +109,7 @@ def sum(
     input: Tensor, dim: int | tuple | None = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
     """The sum over `dim` (an int, a tuple, or all). Integers and booleans add up in int64."""
-    return Sum.apply(_summable(input, dtype), reduced_dims("sum", input, dim), keepdim)
+    return Sum.apply(_summable("sum", input, dtype), reduced_dims("sum", input, dim), keepdim)
 
 
 @accepts_axis
@@ -124,7 +128,9 @@ def nansum(
     input: Tensor, dim: int | tuple | None = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
     """The sum over `dim` of what is not NaN."""
-    return Nansum.apply(_summable(input, dtype), reduced_dims("nansum", input, dim), keepdim)
+    return Nansum.apply(
+        _summable("nansum", input, dtype), reduced_dims("nansum", input, dim), keepdim
+    )
 
 
 @accepts_axis
@@ -140,6 +146,7 @@ def nanmean(
 @accepts_axis
 def count_nonzero(input: Tensor, dim: int | tuple | None = None) -> Tensor:
     """How many elements over `dim` (an int, a tuple, or all dims) are not 0."""
+    require_tensor("count_nonzero", input)
     return sum(input != 0, reduced_dims("count_nonzero", input, dim))
 
 
@@ -174,7 +181,7 @@ def prod(
     input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
     """The product over `dim`, or of all elements. Integers and booleans multiply in int64."""
-    input = _summable(input, dtype)
+    input = _summable("prod", input, dtype)
     if dim is None or not input.ndim:
         dim = None if dim is None else normalize_dim("prod", dim, input.ndim)
         result = Prod.apply(input.reshape((-1,)), 0, False)
@@ -216,8 +223,8 @@ def logsumexp(input: Tensor, dim: int | tuple, keepdim: bool = False) -> Tensor:
     """log Σ exp(input) over `dim` (an int or a tuple), without overflow; −∞ of no elements."""
     if dim is None:
         raise TypeError("logsumexp: got dim None, expected an int or a tuple of ints")
-    dims = normalize_dims("logsumexp", dim, input.ndim)
-    return Logsumexp.apply(as_float(input), dims, keepdim)
+    dims = normalize_dims("logsumexp", dim, array_of("logsumexp", input).ndim)
+    return Logsumexp.apply(as_float("logsumexp", input), dims, keepdim)
 
 
 # ------------------------------------------------------------------------------------------

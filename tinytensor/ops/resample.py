@@ -16,7 +16,7 @@ from ..errors import ShapeError
 from .adaptive_pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from .index import Index
 from .pooling import AvgPool
-from .promote import require_float, require_numbers
+from .promote import array_of, require_float, require_numbers
 from .shape import permute
 from .windows import Windows
 
@@ -68,7 +68,7 @@ def interpolate(
     recompute_scale_factor: distances come from the sizes, not from scale_factor, where that does
                     not give a whole number of pixels
     """
-    shape = tuple(input.shape)
+    shape = array_of("interpolate", input).shape
     dims = len(shape) - 2
     if mode not in MODES or dims not in MODES[mode]:
         allowed = ", ".join(m for m in MODES if dims in MODES[m]) or "3, 4 or 5 dimensions"
@@ -204,7 +204,7 @@ def _cubic_far(x: np.ndarray) -> np.ndarray:
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """r² channels become r × r pixels: (…, C·r², H, W) → (…, C, H·r, W·r), r = upscale_factor."""
-    shape, r = tuple(input.shape), upscale_factor
+    shape, r = array_of("pixel_shuffle", input).shape, upscale_factor
     if r < 1:
         raise RuntimeError(f"pixel_shuffle: got upscale_factor {r}, expected at least 1")
     if len(shape) < 3 or shape[-3] % (r * r):
@@ -221,7 +221,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """r × r pixels become r² channels: (…, C, H·r, W·r) → (…, C·r², H, W)."""
-    shape, r = tuple(input.shape), downscale_factor
+    shape, r = array_of("pixel_unshuffle", input).shape, downscale_factor
     if r < 1:
         raise RuntimeError(f"pixel_unshuffle: got downscale_factor {r}, expected at least 1")
     if len(shape) < 3 or shape[-2] % r or shape[-1] % r:
@@ -238,7 +238,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """Channels of the groups by turns: (N, C, …) → the first of each group, the second, …"""
-    shape = tuple(input.shape)
+    shape = array_of("channel_shuffle", input).shape
     if groups < 1 or len(shape) < 3 or shape[1] % groups:
         raise ShapeError(
             f"channel_shuffle: got input of shape {shape} and groups={groups}, expected (N, C, …) "

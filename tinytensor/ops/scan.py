@@ -22,7 +22,7 @@ from .gather import gather
 from .join import cat
 from .parse_index import along
 from .pointwise import exp
-from .promote import cast, require_float
+from .promote import array_of, cast, require_float
 from .rearrange import flip
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def cumsum_from_end(x: Any, dim: int) -> Any:
 
 def _scan(name: str, op: Any, input: Any, dim: Any, dtype: Any = None) -> Any:
     """op along dim; a 0-d tensor counts as one of one element."""
-    dim = normalize_dim(name, dim, input.ndim)
+    dim = normalize_dim(name, dim, array_of(name, input).ndim)
     if dtype is not None:
         input = cast(input, to_numpy_dtype(dtype))
     elif unwrap(input).dtype.kind != "f":
@@ -169,7 +169,7 @@ class RunningArgmax(Op):
 
 
 def _running_extreme(name: str, input: Any, dim: Any, smallest: bool) -> tuple[Any, Any]:
-    dim = normalize_dim(name, dim, input.ndim)
+    dim = normalize_dim(name, dim, array_of(name, input).ndim)
     line = atleast_1d(input)
     indices = RunningArgmax.apply(line, dim, smallest)
     values = gather(line, dim, indices)
@@ -207,7 +207,7 @@ def diff(
 
     The result is n shorter along dim.
     """
-    dim = existing_dim("diff", dim, input.ndim)
+    dim = existing_dim("diff", dim, array_of("diff", input).ndim)
     if n < 0:
         raise RuntimeError(f"diff: got n = {n}, expected 0 or more")
     ends = [part for part in (prepend, input, append) if part is not None]

@@ -30,7 +30,7 @@ from .gather import (
 from .index import IndexPut, Unindex, index_shape, write_item
 from .masked import MaskedFill, check_0d, fill_where
 from .parse_index import slices_at, take_apart
-from .promote import require_same_dtype
+from .promote import array_of, require_same_dtype, require_tensor
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -165,7 +165,7 @@ def scatter(
         raise TypeError("scatter: got neither src nor value, expected one of them")
     if reduce not in (None, "add", "multiply"):
         raise RuntimeError(f"scatter: got reduce={reduce!r}, expected 'add' or 'multiply'")
-    shape = tuple(input.shape)
+    shape = array_of("scatter", input).shape
     is_number = getattr(unwrap(src), "dtype", None) is None
     if reduce is not None and is_number:
         src = xp(unwrap(input)).full(index.shape, src, dtype=unwrap(input).dtype)
@@ -182,7 +182,7 @@ def scatter(
 @accepts_axis
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy of input with src[i, j] added at [i, index[i, j]], for dim=1, and likewise others."""
-    shape = tuple(input.shape)
+    shape = array_of("scatter_add", input).shape
     input, dim, index, src = _prepare("scatter_add", input, dim, index, src)
     y = input + Ungather.apply(src, tuple(input.shape), dim, index)
     return y if shape else y.reshape(())
@@ -202,7 +202,7 @@ def scatter_reduce(
             f"scatter_reduce: got reduce={reduce!r}, expected 'sum', 'prod', 'mean', 'amax' or "
             "'amin'"
         )
-    shape = tuple(input.shape)
+    shape = array_of("scatter_reduce", input).shape
     input, dim, index, src = _prepare("scatter_reduce", input, dim, index, src)
     sizes, dtype = tuple(input.shape), unwrap(input).dtype
     if not include_self:
@@ -243,7 +243,7 @@ def _neutral(reduce: str, dtype: np.dtype) -> Any:
 
 def _prepare_source(name: str, input: Any, dim: int, index: Any, source: Any) -> tuple[int, Any]:
     """Checked (dim, index) for a source that holds one slice of input for each index."""
-    dim = normalize_dim(name, dim, input.ndim)
+    dim = normalize_dim(name, dim, array_of(name, input).ndim)
     index = as_vector(name, index)
     expected = list(input.shape)
     if expected:
@@ -297,7 +297,7 @@ def _mask_of_slices(name: str, input: Any, dim: int, index: Any, value: Any) -> 
 
     With a mask an index that repeats counts once in the gradient of value.
     """
-    dim = normalize_dim(name, dim, input.ndim)
+    dim = normalize_dim(name, dim, array_of(name, input).ndim)
     index = as_vector(name, index)
     check_0d(name, value)
     size = input.shape[dim] if input.ndim else 1
@@ -314,6 +314,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 
     indices: a tuple of integer tensors or masks. values: broadcast to input[indices].
     """
+    require_tensor("index_put", input)
     basic, index = take_apart(input, tuple(indices))
     index = basic if index is None else index
     assert index is not None
@@ -335,6 +336,7 @@ def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy of input with input.reshape(-1)[index] = source, or with source added there."""
+    require_tensor("put", input)
     index = as_index("put", index).reshape(-1)
     flat, source = input.reshape(-1), source.reshape(-1)
     if source.shape != index.shape:

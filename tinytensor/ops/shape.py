@@ -16,6 +16,7 @@ from ..backend import Array, xp
 from ..dtype import DType, to_numpy_dtype
 from ..errors import ShapeError
 from .dims import Ints, accepts_axis, as_ints, distinct_dims, normalize_dim
+from .promote import array_of
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -99,7 +100,7 @@ def reshape(input: Tensor, shape: Ints, *more: int) -> Tensor:
     A view where memory allows it, otherwise a copy.
     """
     new = as_ints("reshape", shape, more)
-    return Reshape.apply(input, infer_shape("reshape", unwrap(input).shape, new))
+    return Reshape.apply(input, infer_shape("reshape", array_of("reshape", input).shape, new))
 
 
 def view(input: Tensor, shape: Any, *more: int) -> Tensor:
@@ -109,7 +110,7 @@ def view(input: Tensor, shape: Any, *more: int) -> Tensor:
     """
     if isinstance(shape, (DType, np.dtype, type)):
         return _view_as_dtype(input, to_numpy_dtype(shape))
-    array, new = unwrap(input), as_ints("view", shape, more)
+    array, new = array_of("view", input), as_ints("view", shape, more)
     new = infer_shape("view", array.shape, new)
     _check_no_copy("view", array, new)
     return View.apply(input, new)
@@ -127,7 +128,7 @@ def _check_no_copy(name: str, array: Array, shape: tuple) -> None:
 
 
 def _view_as_dtype(input: Any, dtype: np.dtype) -> Any:
-    if unwrap(input).dtype == dtype:
+    if array_of("view", input).dtype == dtype:
         return input
     source = input.detach() if isinstance(input, Variable) else input
     return ViewDtype.apply(source, dtype)
@@ -145,7 +146,7 @@ def view_as(input: Tensor, other: Tensor) -> Tensor:
 
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The dimensions from start_dim to end_dim, merged into one."""
-    shape = unwrap(input).shape
+    shape = array_of("flatten", input).shape
     start = normalize_dim("flatten", start_dim, len(shape))
     end = normalize_dim("flatten", end_dim, len(shape))
     if start > end:
@@ -163,7 +164,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
 
 def unflatten(input: Tensor, dim: int, sizes: Ints) -> Tensor:
     """One dimension, split into several of the given sizes; one of them may be −1."""
-    shape = unwrap(input).shape
+    shape = array_of("unflatten", input).shape
     dim = normalize_dim("unflatten", dim, len(shape))
     if not shape:
         raise RuntimeError("unflatten: got a 0-d tensor, expected at least one dimension")
@@ -182,7 +183,7 @@ def ravel(input: Tensor) -> Tensor:
 @accepts_axis
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """Without the dimensions of size 1: all of them, or those of `dim` (an int or a tuple)."""
-    shape = unwrap(input).shape
+    shape = array_of("squeeze", input).shape
     if dim is None:
         chosen = set(range(len(shape)))
     else:
@@ -193,7 +194,7 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
 @accepts_axis
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """With a new dimension of size 1 at place `dim`."""
-    shape = unwrap(input).shape
+    shape = array_of("unsqueeze", input).shape
     dim = normalize_dim("unsqueeze", dim, len(shape) + 1)
     return Unsqueeze.apply(input, shape[:dim] + (1,) + shape[dim:])
 
@@ -232,7 +233,7 @@ class Transpose(Op):
 
 def permute(input: Tensor, dims: Ints, *more: int) -> Tensor:
     """The dimensions in another order: dimension i of the result is dims[i] of the input."""
-    ndim = unwrap(input).ndim
+    ndim = array_of("permute", input).ndim
     given = as_ints("permute", dims, more)
     if len(given) != ndim:
         raise RuntimeError(
@@ -243,7 +244,7 @@ def permute(input: Tensor, dims: Ints, *more: int) -> Tensor:
 
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Two dimensions exchanged."""
-    ndim = unwrap(input).ndim
+    ndim = array_of("transpose", input).ndim
     dim0 = normalize_dim("transpose", dim0, ndim)
     dim1 = normalize_dim("transpose", dim1, ndim)
     return Transpose.apply(input, dim0, dim1) if ndim else Permute.apply(input, ())
@@ -261,7 +262,7 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 def t(input: Tensor) -> Tensor:
     """A matrix transposed; 0-d and 1-D tensors as they are."""
-    ndim = unwrap(input).ndim
+    ndim = array_of("t", input).ndim
     if ndim > 2:
         raise RuntimeError(
             f"t: got a tensor of {ndim} dimensions, expected at most 2; use mT or transpose()"
@@ -284,7 +285,7 @@ def matrix_transpose(input: Tensor) -> Tensor:
 
 def movedim(input: Tensor, source: Ints, destination: Ints) -> Tensor:
     """The dimensions `source` moved to the places `destination`; the others keep their order."""
-    ndim = unwrap(input).ndim
+    ndim = array_of("movedim", input).ndim
     origins, targets = as_ints("movedim", source), as_ints("movedim", destination)
     moved = [normalize_dim("movedim", d, ndim) for d in origins]
     places = [normalize_dim("movedim", d, ndim) for d in targets]

@@ -17,7 +17,7 @@ from ..kernels.machinery.route import accelerated
 from .broadcast import atleast_1d
 from .dims import accepts_axis, normalize_dim
 from .pointwise import exp
-from .promote import cast, require_float
+from .promote import array_of, cast, require_float, require_tensor
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -101,6 +101,7 @@ def softmin(
     input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3
 ) -> Tensor:
     """softmax(−input) along `dim`."""
+    require_tensor("softmin", input)
     return _apply(Softmax, -input, dim, dtype)
 
 
@@ -111,7 +112,7 @@ def gumbel_softmax(
 
     hard: one-hot in the forward pass, with the gradient of the soft choice. eps is not used.
     """
-    array = unwrap(logits)
+    array = array_of("gumbel_softmax", logits)
     library = xp(array)
     # −log of an exponential variable; 1 − u avoids log 0
     uniform = 1 - generator_for(array).uniform(array.shape, array.dtype)

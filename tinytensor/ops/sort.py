@@ -17,7 +17,7 @@ from .dims import accepts_axis, normalize_dim
 from .gather import gather
 from .minmax import check_not_empty, pick
 from .parse_index import along
-from .promote import cast
+from .promote import array_of, cast, require_tensor
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -45,7 +45,7 @@ class Argsort(Op):
 
 def _order(name: str, input: Any, dim: Any, descending: bool) -> tuple[Any, Any, int]:
     """(input with at least one dim, indices that sort it, dim)"""
-    dim = normalize_dim(name, dim, input.ndim)
+    dim = normalize_dim(name, dim, array_of(name, input).ndim)
     line = atleast_1d(input)
     return line, Argsort.apply(line, dim, bool(descending)), dim
 
@@ -185,6 +185,7 @@ def unique_consecutive(
     dim: int | None = None,
 ) -> Any:
     """The elements (or slices along `dim`) that differ from the one before; see `unique`."""
+    require_tensor("unique_consecutive", input)
     if dim is None:
         values, inverse, counts = UniqueConsecutive.apply(input.reshape((-1,)), 0)
         inverse = inverse.reshape(input.shape)
@@ -249,7 +250,7 @@ def bucketize(
 
 def _place(name: str, sequence: Any, values: Any, right: bool, out_int32: bool) -> Any:
     values = _as_tensor_like(values, sequence)
-    if sequence.ndim != 1 and sequence.shape[:-1] != values.shape[:-1]:
+    if array_of(name, sequence).ndim != 1 and sequence.shape[:-1] != values.shape[:-1]:
         raise ShapeError(
             f"{name}: the sequence has shape {tuple(sequence.shape)} and the input "
             f"{tuple(values.shape)}, expected the same dimensions but for the last"

@@ -19,7 +19,7 @@ from .join import stack
 from .minmax import check_not_empty, pick
 from .partial_views import along, diagonal
 from .power import sqrt
-from .promote import as_float
+from .promote import array_of, as_float
 from .reduce import mean, require_float
 from .shape import unsqueeze
 from .sort import sort
@@ -47,7 +47,7 @@ class Mode(Op):
 @accepts_axis
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.mode:
     """(values, indices) of the most frequent element along `dim`, the smallest of several such."""
-    dim = normalize_dim("mode", dim, input.ndim)
+    dim = normalize_dim("mode", dim, array_of("mode", input).ndim)
     line = atleast_1d(input)
     check_not_empty("mode", line, (dim,))
     return return_types.mode(*pick(input, dim, Mode.apply(line, dim), keepdim))
@@ -107,9 +107,9 @@ def cov(input: Tensor, *, correction: int = 1) -> Tensor:
 
     A vector is one variable, whose variance is the result.
     """
-    if input.ndim > 2:
+    if array_of("cov", input).ndim > 2:
         raise ShapeError(f"cov: got shape {tuple(input.shape)}, expected at most 2 dimensions")
-    x = as_float(input)
+    x = as_float("cov", input)
     rows = x.reshape((1, -1)) if x.ndim < 2 else x
     centred = rows - mean(rows, 1, keepdim=True)
     count = rows.shape[1] - correction

@@ -62,17 +62,17 @@ class Tan(Op):
 
 def sin(input: Tensor) -> Tensor:
     """The sine of an angle in radians, elementwise."""
-    return Sin.apply(as_float(input))
+    return Sin.apply(as_float("sin", input))
 
 
 def cos(input: Tensor) -> Tensor:
     """The cosine of an angle in radians, elementwise."""
-    return Cos.apply(as_float(input))
+    return Cos.apply(as_float("cos", input))
 
 
 def tan(input: Tensor) -> Tensor:
     """The tangent of an angle in radians, elementwise."""
-    return Tan.apply(as_float(input))
+    return Tan.apply(as_float("tan", input))
 
 
 # ------------------------------------------------------------------------------------------
@@ -138,17 +138,17 @@ class Atan2(Op):
 
 def asin(input: Tensor) -> Tensor:
     """The angle, −π/2 to π/2, whose sine is input, elementwise; NaN outside of [−1, 1]."""
-    return Asin.apply(as_float(input))
+    return Asin.apply(as_float("asin", input))
 
 
 def acos(input: Tensor) -> Tensor:
     """The angle, 0 to π, whose cosine is input, elementwise; NaN outside of [−1, 1]."""
-    return Acos.apply(as_float(input))
+    return Acos.apply(as_float("acos", input))
 
 
 def atan(input: Tensor) -> Tensor:
     """The angle, −π/2 to π/2, whose tangent is input, elementwise."""
-    return Atan.apply(as_float(input))
+    return Atan.apply(as_float("atan", input))
 
 
 def atan2(input: Tensor, other: Tensor) -> Tensor:
@@ -205,17 +205,17 @@ class Tanh(Op):
 
 def sinh(input: Tensor) -> Tensor:
     """(exp x − exp −x)/2, elementwise."""
-    return Sinh.apply(as_float(input))
+    return Sinh.apply(as_float("sinh", input))
 
 
 def cosh(input: Tensor) -> Tensor:
     """(exp x + exp −x)/2, elementwise."""
-    return Cosh.apply(as_float(input))
+    return Cosh.apply(as_float("cosh", input))
 
 
 def tanh(input: Tensor) -> Tensor:
     """sinh x / cosh x, elementwise: from −1 to 1."""
-    return Tanh.apply(as_float(input))
+    return Tanh.apply(as_float("tanh", input))
 
 
 # ------------------------------------------------------------------------------------------
@@ -264,17 +264,17 @@ class Atanh(Op):
 
 def asinh(input: Tensor) -> Tensor:
     """The inverse of sinh, elementwise."""
-    return Asinh.apply(as_float(input))
+    return Asinh.apply(as_float("asinh", input))
 
 
 def acosh(input: Tensor) -> Tensor:
     """The inverse of cosh, elementwise; NaN below 1."""
-    return Acosh.apply(as_float(input))
+    return Acosh.apply(as_float("acosh", input))
 
 
 def atanh(input: Tensor) -> Tensor:
     """The inverse of tanh, elementwise; ±inf at ±1, NaN beyond."""
-    return Atanh.apply(as_float(input))
+    return Atanh.apply(as_float("atanh", input))
 
 
 # NumPy's names for the inverses, which PyTorch has too

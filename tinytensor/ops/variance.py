@@ -10,7 +10,7 @@ from ..backend import Array, xp
 from ..dtype import to_numpy_dtype
 from .dims import accepts_axis, keep_dims, normalize_dims
 from .minmax import amax, amin
-from .promote import cast, not_zero, require_float
+from .promote import cast, not_zero, require_float, require_tensor
 from .reduce import mean, spread, sum, total
 
 if TYPE_CHECKING:
@@ -210,6 +210,7 @@ def norm(
 
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The p-norm of input − other."""
+    require_tensor("dist", input)
     return norm(input - other, p)
 
 
