@@ -49,9 +49,10 @@ def _in_one_loop(x: np.ndarray, axes: tuple | None) -> bool:
     """Whether the axes are one line in memory, and the nearest to each other."""
     if axes is None:
         return x.flags.forc
-    if x.flags.c_contiguous and axes == tuple(range(x.ndim - len(axes), x.ndim)):
+    n = len(axes)
+    if x.flags.c_contiguous and axes in (tuple(range(x.ndim - n, x.ndim)), tuple(range(-n, 0))):
         return True
-    if len(axes) != 1:
+    if n != 1:
         return False
     stride = abs(x.strides[axes[0]])
     others = [abs(s) for i, s in enumerate(x.strides) if x.shape[i] > 1 and i != axes[0] % x.ndim]

@@ -12,33 +12,41 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..autograd.op import Op
-from ..autograd.variable import Variable, unwrap
-from ..backend import Array
+from ..autograd.variable import unwrap
+from ..backend import Array, is_array
 from ..errors import ShapeError
 from ..kernels.machinery.route import accelerated
 from .power import rsqrt
 from .promote import cast, require_float, require_same_dtype
-from .reduce import mean
+from .reduce import count_in, mean, total
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
-def average(x: Any, axes: tuple) -> Any:
-    """Mean over `axes`, which stay as dimensions of length 1."""
-    return mean(x, axes, keepdim=True)
+# Means over `axes`, which stay as dimensions of length 1: plain sums of arrays in forward and the
+# usual rule; ops where the rule runs on tensors, because the gradient itself is differentiated.
+
+
+def mean_over(x: Any, axes: tuple) -> Any:
+    """The mean of x."""
+    if not is_array(x):
+        return mean(x, axes, keepdim=True)
+    sums = total(x, axes, keepdim=True)
+    return sums / count_in(x, sums)
 
 
 def center_of(x: Any, axes: tuple) -> Any:
-    """As `average`, but summed in float64, so that the mean of equal numbers is that number."""
-    if isinstance(x, Variable) or not x.size:
+    """The mean of x, summed in float64, so that the mean of equal numbers is that number."""
+    if not is_array(x):
         return cast(mean(x, axes, keepdim=True, dtype=np.float64), unwrap(x).dtype)
-    return x.mean(axis=axes, keepdims=True, dtype=np.float64).astype(x.dtype)  # no copy of x
+    sums = x.sum(axis=axes, keepdims=True, dtype=np.float64)
+    return (sums / count_in(x, sums)).astype(x.dtype)
 
 
 def mean_square(x: Any, axes: tuple) -> Any:
-    """Mean of x² over `axes`: the variance, if x has mean 0."""
-    return mean(x * x, axes, keepdim=True)
+    """The mean of x²: the variance, if x has mean 0."""
+    return mean_over(x * x, axes)
 
 
 @accelerated("layer_norm")
@@ -78,7 +86,7 @@ class LayerNorm(Op):
         dx = None
         if self.needs(0):
             dn = g if weight is None else g * weight
-            dx = s * (dn - average(dn, self.axes) - n * average(dn * n, self.axes))
+            dx = s * (dn - mean_over(dn, self.axes) - n * mean_over(dn * n, self.axes))
         return dx, g * n if self.needs(1) else None, g
 
 
@@ -113,7 +121,7 @@ class RmsNorm(Op):
         s = rsqrt(self.recall(mean_square, x, self.axes) + self.eps)
         n = x * s
         dn = g if weight is None else g * weight
-        dx = s * (dn - n * average(dn * n, self.axes)) if self.needs(0) else None
+        dx = s * (dn - n * mean_over(dn * n, self.axes)) if self.needs(0) else None
         return dx, g * n if self.needs(1) else None
 
 
