@@ -280,8 +280,8 @@ def scaled_dot_product_attention_forward(
     op: Any,
     query: Array,
     key: Array,
-    bias: Array | None,
     value: Array,
+    bias: Array | None,
     drop: Array | None,
     scale: float,
     causal: bool,
@@ -305,7 +305,7 @@ def scaled_dot_product_attention_forward(
 def scaled_dot_product_attention_backward(op: Any, g: Array) -> tuple:
     query, key, value, bias, drop, y = op.saved
     kept = op.kept(tops_and_shares)
-    if kept is None or op.needs(2):
+    if kept is None or op.needs(3):
         return NotImplemented
     shapes = query.shape, key.shape, value.shape
     query, key, value, y, g = map(_as_heads, (query, key, value, y, g))
@@ -316,4 +316,4 @@ def scaled_dot_product_attention_backward(op: Any, g: Array) -> tuple:
         query.shape[0] * query.shape[1], query, key, value, bias, drop, f32(op.scale), op.causal,
         y, *kept, g, dq, dk, dv,
     )  # fmt: skip
-    return dq.reshape(shapes[0]), dk.reshape(shapes[1]), None, dv.reshape(shapes[2])
+    return dq.reshape(shapes[0]), dk.reshape(shapes[1]), dv.reshape(shapes[2]), None

@@ -84,7 +84,7 @@ class Attention(Op):
     saves = ("query", "key", "value", "bias", "drop", "out")
     fresh = True
 
-    def forward(self, query: Array, key: Array, bias: Array | None, value: Array,
+    def forward(self, query: Array, key: Array, value: Array, bias: Array | None,
                 drop: Array | None, scale: float, causal: bool) -> Array:  # fmt: skip
         self.scale, self.causal = scale, causal
         a = self.keep(weights_of, query, key, bias, scale, causal)
@@ -94,14 +94,15 @@ class Attention(Op):
         query, key, value, bias, drop, _ = self.saved
         a = self.recall(weights_of, query, key, bias, self.scale, self.causal)
         dv = None
-        if self.needs(3):
+        if self.needs(2):
             dv = (a if drop is None else a * drop).swapaxes(-1, -2) @ g
-        if not (self.needs(0) or self.needs(1) or self.needs(2)):
-            return None, None, None, dv
+        if not (self.needs(0) or self.needs(1) or self.needs(3)):
+            return None, None, dv, None
         da = g @ value.swapaxes(-1, -2)
         if drop is not None:
             da = da * drop
-        return *gradients_of_scores(self, da, a, query, key, self.scale), dv
+        dq, dk, dbias = gradients_of_scores(self, da, a, query, key, self.scale)
+        return dq, dk, dv, dbias
 
 
 # ------------------------------------------------------------------------------------------
@@ -273,7 +274,7 @@ def scaled_dot_product_attention(
         array = unwrap(query)
         drop = random_mask(array, shape, dropout_p).astype(array.dtype)
         drop *= scale_of_kept(dropout_p)
-    y = Attention.apply(query, key, bias, value, drop, scale, is_causal)
+    y = Attention.apply(query, key, value, bias, drop, scale, is_causal)
     return _join_heads(y) if enable_gqa else y
 
 
