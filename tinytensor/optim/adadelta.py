@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..backend import xp
-from .checks import require_non_negative
-from .optimizer import Optimizer
-from .steps import add_product_
+from .optimizer import Optimizer, zeros_like
+from .settings import settings
+from .steps import add_product_, descent
 
 
 class Adadelta(Optimizer):
@@ -30,26 +30,22 @@ class Adadelta(Optimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ):
-        require_non_negative("Adadelta", lr=lr, eps=eps, weight_decay=weight_decay)
         if not 0 <= rho <= 1:
             raise ValueError(f"Adadelta: got rho={rho}, expected 0 <= rho <= 1")
-        settings = {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay,
-                    "maximize": maximize, "capturable": capturable, "foreach": foreach,
-                    "differentiable": differentiable}  # fmt: skip
-        super().__init__(params, settings)
+        defaults = settings(
+            "Adadelta", lr=lr, rho=rho, eps=eps, weight_decay=weight_decay, maximize=maximize,
+            capturable=capturable, foreach=foreach, differentiable=differentiable,
+        )  # fmt: skip
+        super().__init__(params, defaults)
+
+    def new_state(self, parameter: Any, group: dict) -> dict[str, Any]:
+        return {"step": 0, **zeros_like(parameter, "square_avg", "acc_delta")}
 
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
         library = xp(parameter)
         rho, eps = group["rho"], group["eps"]
-        if not state:
-            state["step"] = 0
-            state["square_avg"] = library.zeros_like(parameter)
-            state["acc_delta"] = library.zeros_like(parameter)
         state["step"] += 1
-        if group["maximize"]:
-            gradient = -gradient
-        if group["weight_decay"]:
-            gradient = gradient + parameter * group["weight_decay"]
+        gradient = descent(parameter, gradient, group)
         square, moved = state["square_avg"], state["acc_delta"]
         square *= rho
         add_product_(square, gradient, gradient, 1 - rho)

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..backend import xp
-from .checks import require_non_negative
 from .optimizer import Optimizer
-from .steps import add_ratio_
+from .settings import settings
+from .steps import add_ratio_, descent
 
 
 class Adagrad(Optimizer):
@@ -31,24 +31,21 @@ class Adagrad(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ):
-        numbers = {"lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
-                   "initial_accumulator_value": initial_accumulator_value}  # fmt: skip
-        require_non_negative("Adagrad", **numbers)
-        settings = {"foreach": foreach, "maximize": maximize, "differentiable": differentiable,
-                    "fused": fused}  # fmt: skip
-        super().__init__(params, {**numbers, **settings})
+        defaults = settings(
+            "Adagrad", lr=lr, lr_decay=lr_decay, eps=eps, weight_decay=weight_decay,
+            initial_accumulator_value=initial_accumulator_value, foreach=foreach,
+            maximize=maximize, differentiable=differentiable, fused=fused,
+        )  # fmt: skip
+        super().__init__(params, defaults)
+
+    def new_state(self, parameter: Any, group: dict) -> dict[str, Any]:
+        first = group["initial_accumulator_value"]
+        return {"step": 0, "sum": xp(parameter).full_like(parameter, first)}
 
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
-        library = xp(parameter)
-        if not state:
-            state["step"] = 0
-            state["sum"] = library.full_like(parameter, group["initial_accumulator_value"])
         lr = float(group["lr"]) / (1 + state["step"] * group["lr_decay"])
         state["step"] += 1
-        if group["maximize"]:
-            gradient = -gradient
-        if group["weight_decay"]:
-            gradient = gradient + parameter * group["weight_decay"]
+        gradient = descent(parameter, gradient, group)
         total = state["sum"]
         total += gradient * gradient
-        add_ratio_(parameter, gradient, library.sqrt(total) + group["eps"], -lr)
+        add_ratio_(parameter, gradient, xp(total).sqrt(total) + group["eps"], -lr)

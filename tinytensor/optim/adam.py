@@ -8,9 +8,9 @@ from typing import Any
 
 from ..backend import xp
 from ..kernels.machinery.route import fast_version, fast_version_on_gpu, fits_kernel
-from .checks import require_betas, require_non_negative
-from .optimizer import Optimizer
-from .steps import add_product_, add_ratio_, lerp_
+from .optimizer import Optimizer, zeros_like
+from .settings import settings
+from .steps import add_product_, add_ratio_, descent, lerp_
 
 
 class Adam(Optimizer):
@@ -36,87 +36,63 @@ class Adam(Optimizer):
         differentiable: bool = False,
         decoupled_weight_decay: bool = False,
     ):
-        name = type(self).__name__
-        require_non_negative(name, lr=lr, eps=eps, weight_decay=weight_decay)
-        require_betas(name, betas)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "betas": betas,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "amsgrad": amsgrad,
-                "maximize": maximize,
-                "foreach": foreach,
-                "capturable": capturable,
-                "differentiable": differentiable,
-                "fused": fused,
-                "decoupled_weight_decay": decoupled_weight_decay,
-            },
-        )
+        defaults = settings(
+            type(self).__name__, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay,
+            amsgrad=amsgrad, maximize=maximize, foreach=foreach, capturable=capturable,
+            differentiable=differentiable, fused=fused,
+            decoupled_weight_decay=decoupled_weight_decay,
+        )  # fmt: skip
+        super().__init__(params, defaults)
 
-    def update_all(self, parameters: list, group: dict) -> None:
-        """As of any optimiser; by a kernel in one sweep where that pays."""
-        swept = [] if group["amsgrad"] else [p for p in parameters if self._can_sweep(p)]
-        arrays = [p.array for p in swept]
-        kernel = fast_version("adam", "adam_update", arrays)
-        if kernel:
-            gradients = [p._grad.array for p in swept]
-            states = [self.state[p] for p in swept]
-            corrections = [self.advance(*pair, group) for pair in zip(arrays, states)]
-            rates = [float(group["lr"]) / correction1 for correction1, _ in corrections]
-            roots = [correction2 for _, correction2 in corrections]
-            kernel(arrays, gradients, states, group, rates, roots)
-            done = set(swept)
-            parameters = [p for p in parameters if p not in done]
-        super().update_all(parameters, group)
-
-    def _can_sweep(self, p: Any) -> bool:
-        state = self.state[p]
-        kept = (state["exp_avg"], state["exp_avg_sq"]) if state else ()
-        return fits_kernel(p.array, p._grad.array, *kept)
-
-    def advance(self, parameter: Any, state: dict, group: dict) -> tuple[float, float]:
-        """Count a step in the parameter's state, which is made if there is none.
-
-        Gives the bias corrections as numbers: 1 − β₁ᵗ and √(1 − β₂ᵗ).
-        """
-        if not state:
-            names = ["exp_avg", "exp_avg_sq"] + ["max_exp_avg_sq"] * group["amsgrad"]
-            made = {name: xp(parameter).zeros_like(parameter) for name in names}
-            state.update(step=0, **made)  # all at once: Ctrl-C must not leave half of it
-        state["step"] += 1
-        beta1, beta2 = group["betas"]
-        return 1 - beta1 ** state["step"], math.sqrt(1 - beta2 ** state["step"])
+    def new_state(self, parameter: Any, group: dict) -> dict[str, Any]:
+        names = ["exp_avg", "exp_avg_sq"] + ["max_exp_avg_sq"] * group["amsgrad"]
+        return {"step": 0, **zeros_like(parameter, *names)}
 
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
         library = xp(parameter)
-        beta1, beta2 = group["betas"]
-        lr, decay = float(group["lr"]), group["weight_decay"]
+        mean, square, (beta1, beta2) = state["exp_avg"], state["exp_avg_sq"], group["betas"]
         # p − lr·m̂/(√v̂ + ε), with the bias corrections taken out as numbers
-        correction1, correction2 = self.advance(parameter, state, group)
-        if group["maximize"]:
-            gradient = -gradient
-        mean, square = state["exp_avg"], state["exp_avg_sq"]
+        rate, root = self.count_step(state, group)
         kernel = fast_version_on_gpu("adam", "adam_update", parameter)
         if kernel and not group["amsgrad"]:
-            kernel(parameter, gradient, mean, square, group, lr / correction1, correction2)
-            return
-        if decay:
-            if group["decoupled_weight_decay"]:
-                parameter *= 1 - lr * decay
-            else:
-                gradient = gradient + parameter * decay
+            gradient = -gradient if group["maximize"] else gradient
+            return kernel(parameter, gradient, mean, square, group, rate, root)
+        gradient = descent(parameter, gradient, group)
         lerp_(mean, gradient, 1 - beta1)
         square *= beta2
         add_product_(square, gradient, gradient, 1 - beta2)
         if group["amsgrad"]:
             square = library.maximum(state["max_exp_avg_sq"], square, out=state["max_exp_avg_sq"])
         size = library.sqrt(square)
-        size /= correction2
+        size /= root
         size += group["eps"]
-        add_ratio_(parameter, mean, size, -lr / correction1)
+        add_ratio_(parameter, mean, size, -rate)
+
+    def count_step(self, state: dict, group: dict) -> tuple[float, float]:
+        """t ← t + 1 in the state of a parameter; returns lr / (1 − β₁ᵗ) and √(1 − β₂ᵗ)."""
+        state["step"] += 1
+        beta1, beta2 = group["betas"]
+        rate = float(group["lr"]) / (1 - beta1 ** state["step"])
+        return rate, math.sqrt(1 - beta2 ** state["step"])
+
+    def sweep(self, parameters: list, group: dict) -> list:
+        """Update all float32 parameters by one kernel, if they are large enough together."""
+        swept = [] if group["amsgrad"] else [p for p in parameters if fits_kernel(*self._arrays(p))]
+        arrays, gradients = [p.array for p in swept], [p._grad.array for p in swept]
+        kernel = fast_version("adam", "adam_update", arrays)
+        if not swept or not kernel:
+            return parameters
+        states = [self.state_of(p, group) for p in swept]
+        rates, roots = zip(*[self.count_step(state, group) for state in states])
+        kernel(arrays, gradients, states, group, rates, roots)
+        done = set(swept)
+        return [p for p in parameters if p not in done]
+
+    def _arrays(self, p: Any) -> tuple:
+        """What the kernel reads and writes for a parameter."""
+        state = self.state[p]
+        kept = (state["exp_avg"], state["exp_avg_sq"]) if state else ()
+        return p.array, p._grad.array, *kept
 
 
 class AdamW(Adam):

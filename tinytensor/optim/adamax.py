@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..backend import xp
-from .checks import require_betas, require_non_negative
-from .optimizer import Optimizer
-from .steps import add_ratio_, lerp_
+from .optimizer import Optimizer, zeros_like
+from .settings import settings
+from .steps import add_ratio_, descent, lerp_
 
 
 class Adamax(Optimizer):
@@ -30,25 +30,20 @@ class Adamax(Optimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ):
-        require_non_negative("Adamax", lr=lr, eps=eps, weight_decay=weight_decay)
-        require_betas("Adamax", betas)
-        settings = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
-                    "foreach": foreach, "maximize": maximize, "differentiable": differentiable,
-                    "capturable": capturable}  # fmt: skip
-        super().__init__(params, settings)
+        defaults = settings(
+            "Adamax", lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, foreach=foreach,
+            maximize=maximize, differentiable=differentiable, capturable=capturable,
+        )  # fmt: skip
+        super().__init__(params, defaults)
+
+    def new_state(self, parameter: Any, group: dict) -> dict[str, Any]:
+        return {"step": 0, **zeros_like(parameter, "exp_avg", "exp_inf")}
 
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
         library = xp(parameter)
         beta1, beta2 = group["betas"]
-        if not state:
-            state["step"] = 0
-            state["exp_avg"] = library.zeros_like(parameter)
-            state["exp_inf"] = library.zeros_like(parameter)
         state["step"] += 1
-        if group["maximize"]:
-            gradient = -gradient
-        if group["weight_decay"]:
-            gradient = gradient + parameter * group["weight_decay"]
+        gradient = descent(parameter, gradient, group)
         mean, largest = state["exp_avg"], state["exp_inf"]
         lerp_(mean, gradient, 1 - beta1)
         library.maximum(largest * beta2, library.abs(gradient) + group["eps"], out=largest)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..backend import xp
-from .checks import require_non_negative
-from .optimizer import Optimizer
+from .optimizer import Optimizer, zeros_like
+from .settings import settings
+from .steps import descent
 
 
 class ASGD(Optimizer):
@@ -30,23 +30,21 @@ class ASGD(Optimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ):
-        require_non_negative("ASGD", lr=lr, weight_decay=weight_decay)
-        settings = {"lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0,
-                    "weight_decay": weight_decay, "foreach": foreach, "maximize": maximize,
-                    "differentiable": differentiable, "capturable": capturable}  # fmt: skip
-        super().__init__(params, settings)
+        defaults = settings(
+            "ASGD", lr=lr, lambd=lambd, alpha=alpha, t0=t0, weight_decay=weight_decay,
+            foreach=foreach, maximize=maximize, differentiable=differentiable,
+            capturable=capturable,
+        )  # fmt: skip
+        super().__init__(params, defaults)
+
+    def new_state(self, parameter: Any, group: dict) -> dict[str, Any]:
+        first = {"step": 0, "eta": float(group["lr"]), "mu": 1.0}
+        return {**first, **zeros_like(parameter, "ax")}
 
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
         lr, lambd = float(group["lr"]), group["lambd"]
-        if not state:
-            state["step"] = 0
-            state["eta"], state["mu"] = lr, 1.0
-            state["ax"] = xp(parameter).zeros_like(parameter)
         state["step"] += 1
-        if group["maximize"]:
-            gradient = -gradient
-        if group["weight_decay"]:
-            gradient = gradient + parameter * group["weight_decay"]
+        gradient = descent(parameter, gradient, group)
         parameter *= 1 - lambd * state["eta"]
         parameter -= gradient * state["eta"]
         average = state["ax"]

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..backend import xp
 from ..ops.arithmetic import sign
-from .checks import require_betas, require_non_negative
-from .optimizer import Optimizer
+from .optimizer import Optimizer, zeros_like
+from .settings import settings
 
 
 class Lion(Optimizer):
@@ -31,16 +30,17 @@ class Lion(Optimizer):
         maximize: bool = False,
         foreach: bool | None = None,
     ):
-        require_non_negative("Lion", lr=lr, weight_decay=weight_decay)
-        require_betas("Lion", betas)
-        settings = {"lr": lr, "betas": betas, "weight_decay": weight_decay, "maximize": maximize}
-        super().__init__(params, settings)
+        defaults = settings(
+            "Lion", lr=lr, betas=betas, weight_decay=weight_decay, maximize=maximize
+        )
+        super().__init__(params, defaults)
+
+    def new_state(self, parameter: Any, group: dict) -> dict[str, Any]:
+        return zeros_like(parameter, "exp_avg")
 
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
         beta1, beta2 = group["betas"]
         lr = float(group["lr"])
-        if not state:
-            state["exp_avg"] = xp(parameter).zeros_like(parameter)
         if group["maximize"]:
             gradient = -gradient
         mean = state["exp_avg"]

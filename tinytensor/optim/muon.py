@@ -8,7 +8,8 @@ from typing import Any
 
 from ..backend import Array, xp
 from ..errors import ShapeError
-from .optimizer import Optimizer
+from .optimizer import Optimizer, zeros_like
+from .settings import settings
 from .steps import lerp_
 
 
@@ -35,17 +36,15 @@ class Muon(Optimizer):
         ns_steps: int = 5,
         adjust_lr_fn: str | None = None,
     ):
-        numbers = {"lr": lr, "weight_decay": weight_decay, "momentum": momentum, "eps": eps}
-        for label, value in numbers.items():
-            if not value >= 0:
-                raise ValueError(f"Muon: got {label}={value}, expected a number >= 0")
+        defaults = settings(
+            "Muon", lr=lr, weight_decay=weight_decay, momentum=momentum, nesterov=nesterov,
+            ns_coefficients=ns_coefficients, eps=eps, ns_steps=ns_steps, adjust_lr_fn=adjust_lr_fn,
+        )  # fmt: skip
         if adjust_lr_fn not in (None, "original", "match_rms_adamw"):
             raise ValueError(
                 f"Muon: got adjust_lr_fn={adjust_lr_fn!r}, expected 'original' or 'match_rms_adamw'"
             )
-        settings = {"nesterov": nesterov, "ns_coefficients": ns_coefficients, "ns_steps": ns_steps,
-                    "adjust_lr_fn": adjust_lr_fn}  # fmt: skip
-        super().__init__(params, {**numbers, **settings})
+        super().__init__(params, defaults)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         super().add_param_group(param_group)
@@ -56,10 +55,11 @@ class Muon(Optimizer):
                     "give the others to AdamW"
                 )
 
+    def new_state(self, parameter: Any, group: dict) -> dict[str, Any]:
+        return zeros_like(parameter, "momentum_buffer")
+
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
         lr, momentum = float(group["lr"]), group["momentum"]
-        if not state:
-            state["momentum_buffer"] = xp(parameter).zeros_like(parameter)
         mean = state["momentum_buffer"]
         lerp_(mean, gradient, 1 - momentum)
         direction = mean

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..backend import xp
-from .checks import require_betas, require_non_negative
-from .optimizer import Optimizer
-from .steps import add_product_, add_ratio_, lerp_
+from .optimizer import Optimizer, zeros_like
+from .settings import settings
+from .steps import add_product_, add_ratio_, descent, lerp_
 
 
 class NAdam(Optimizer):
@@ -35,33 +35,23 @@ class NAdam(Optimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ):
-        require_non_negative(
-            "NAdam", lr=lr, eps=eps, weight_decay=weight_decay, momentum_decay=momentum_decay
-        )
-        require_betas("NAdam", betas)
-        settings = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
-                    "momentum_decay": momentum_decay,
-                    "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize,
-                    "foreach": foreach, "capturable": capturable,
-                    "differentiable": differentiable}  # fmt: skip
-        super().__init__(params, settings)
+        defaults = settings(
+            "NAdam", lr=lr, betas=betas, eps=eps, weight_decay=weight_decay,
+            momentum_decay=momentum_decay, decoupled_weight_decay=decoupled_weight_decay,
+            maximize=maximize, foreach=foreach, capturable=capturable,
+            differentiable=differentiable,
+        )  # fmt: skip
+        super().__init__(params, defaults)
+
+    def new_state(self, parameter: Any, group: dict) -> dict[str, Any]:
+        return {"step": 0, "mu_product": 1.0, **zeros_like(parameter, "exp_avg", "exp_avg_sq")}
 
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
         library = xp(parameter)
         beta1, beta2 = group["betas"]
-        lr, decay = float(group["lr"]), group["weight_decay"]
-        if not state:
-            state["step"] = 0
-            state["mu_product"] = 1.0
-            state["exp_avg"] = library.zeros_like(parameter)
-            state["exp_avg_sq"] = library.zeros_like(parameter)
+        lr = float(group["lr"])
         state["step"] += 1
-        if group["maximize"]:
-            gradient = -gradient
-        if decay and group["decoupled_weight_decay"]:
-            parameter *= 1 - lr * decay
-        elif decay:
-            gradient = gradient + parameter * decay
+        gradient = descent(parameter, gradient, group)
         step, mean, square = state["step"], state["exp_avg"], state["exp_avg_sq"]
         now, after = (
             beta1 * (1 - 0.5 * 0.96 ** (t * group["momentum_decay"])) for t in (step, step + 1)

@@ -10,12 +10,13 @@ from ..autograd.mode import run_in_mode
 from ..autograd.settings import enable_grad
 from ..autograd.site import warn
 from ..autograd.variable import Variable, wrap, writes_of
-from ..backend import is_array
+from ..backend import is_array, xp
 
 
 class Optimizer:
-    """Base class. A subclass writes `update(parameter, gradient, state, group)` on raw arrays,
-    with arrays and numbers in `state`; or, as for PyTorch, a `step` of its own on tensors.
+    """Base class. A subclass writes `update(parameter, gradient, state, group)` on raw arrays, and
+    `new_state`, the arrays and numbers that `state` starts with; or, as for PyTorch, a `step` of
+    its own on tensors.
 
     params    tensors, or dicts {"params": tensors, setting: value, …}, one for each group
     defaults  settings of the groups that do not say otherwise
@@ -84,27 +85,38 @@ class Optimizer:
         return loss
 
     def _update_groups(self) -> None:
-        for group in self.param_groups:
-            with_gradient = [p for p in group["params"] if p._grad is not None]
-            for p in with_gradient:  # first: what an error or Ctrl-C leaves half done is counted
-                writes_of(p)[0] += 1
-            self.update_all(with_gradient, group)
-
-    def update_all(self, parameters: list, group: dict) -> None:
-        """Change the parameters of a group, tensors that have a gradient, one after the other.
+        """Update the parameters that have a gradient, group by group, one after the other.
 
         If Ctrl-C or an error strikes, some have made the step and others have not, as in PyTorch;
         and the one whose turn it was may be between the two. Its state is whole, or not there.
         """
-        for p in parameters:
-            state = self.state[p]
-            is_new = not state
-            try:
-                self.update(p.array, p._grad.array, state, group)
-            except BaseException:
-                if is_new:
-                    state.clear()
-                raise
+        for group in self.param_groups:
+            parameters = [p for p in group["params"] if p._grad is not None]
+            for p in parameters:  # first: what an error or Ctrl-C leaves half done is counted
+                writes_of(p)[0] += 1
+            for p in self.sweep(parameters, group):
+                is_new = not self.state[p]
+                try:
+                    self.update(p.array, p._grad.array, self.state_of(p, group), group)
+                except BaseException:
+                    if is_new:
+                        self.state[p].clear()
+                    raise
+
+    def sweep(self, parameters: list, group: dict) -> list:
+        """Update many parameters by one kernel, if the optimiser has one; return the others."""
+        return parameters
+
+    def state_of(self, p: Any, group: dict) -> dict[str, Any]:
+        """The state of parameter p, made at its first step."""
+        state = self.state[p]
+        if not state:
+            state.update(self.new_state(p.array, group))
+        return state
+
+    def new_state(self, parameter: Any, group: dict) -> dict[str, Any]:
+        """The state of a parameter before its first step."""
+        return {}
 
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
         """Change one parameter's array in place."""
@@ -161,3 +173,8 @@ class Optimizer:
             lines.append(f"Parameter Group {i}")
             lines += [f"    {k}: {v}" for k, v in sorted(group.items()) if k != "params"]
         return "\n".join([*lines, ")"])
+
+
+def zeros_like(parameter: Any, *names: str) -> dict[str, Any]:
+    """{name: zeros in the shape and dtype of the parameter}, for `new_state`."""
+    return {name: xp(parameter).zeros_like(parameter) for name in names}

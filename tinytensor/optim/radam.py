@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..backend import xp
-from .checks import require_betas, require_non_negative
-from .optimizer import Optimizer
-from .steps import add_product_, lerp_
+from .optimizer import Optimizer, zeros_like
+from .settings import settings
+from .steps import add_product_, descent, lerp_
 
 
 class RAdam(Optimizer):
@@ -34,29 +34,22 @@ class RAdam(Optimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ):
-        require_non_negative("RAdam", lr=lr, eps=eps, weight_decay=weight_decay)
-        require_betas("RAdam", betas)
-        settings = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
-                    "maximize": maximize, "foreach": foreach, "capturable": capturable,
-                    "decoupled_weight_decay": decoupled_weight_decay,
-                    "differentiable": differentiable}  # fmt: skip
-        super().__init__(params, settings)
+        defaults = settings(
+            "RAdam", lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize,
+            foreach=foreach, capturable=capturable, decoupled_weight_decay=decoupled_weight_decay,
+            differentiable=differentiable,
+        )  # fmt: skip
+        super().__init__(params, defaults)
+
+    def new_state(self, parameter: Any, group: dict) -> dict[str, Any]:
+        return {"step": 0, **zeros_like(parameter, "exp_avg", "exp_avg_sq")}
 
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
         library = xp(parameter)
         beta1, beta2 = group["betas"]
-        lr, decay = float(group["lr"]), group["weight_decay"]
-        if not state:
-            state["step"] = 0
-            state["exp_avg"] = library.zeros_like(parameter)
-            state["exp_avg_sq"] = library.zeros_like(parameter)
+        lr = float(group["lr"])
         state["step"] += 1
-        if group["maximize"]:
-            gradient = -gradient
-        if decay and group["decoupled_weight_decay"]:
-            parameter *= 1 - lr * decay
-        elif decay:
-            gradient = gradient + parameter * decay
+        gradient = descent(parameter, gradient, group)
         step, mean, square = state["step"], state["exp_avg"], state["exp_avg_sq"]
         lerp_(mean, gradient, 1 - beta1)
         square *= beta2

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..backend import xp
-from .checks import require_non_negative
-from .optimizer import Optimizer
-from .steps import add_product_, add_ratio_, lerp_
+from .optimizer import Optimizer, zeros_like
+from .settings import require_non_negative, settings
+from .steps import add_product_, add_ratio_, descent, lerp_
 
 
 class RMSprop(Optimizer):
@@ -33,28 +33,24 @@ class RMSprop(Optimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ):
-        numbers = {"lr": lr, "alpha": alpha, "eps": eps, "weight_decay": weight_decay,
-                   "momentum": momentum}  # fmt: skip
-        require_non_negative("RMSprop", **numbers)
-        settings = {"centered": centered, "capturable": capturable, "foreach": foreach,
-                    "maximize": maximize, "differentiable": differentiable}  # fmt: skip
-        super().__init__(params, {**numbers, **settings})
+        require_non_negative("RMSprop", alpha=alpha)
+        defaults = settings(
+            "RMSprop", lr=lr, momentum=momentum, alpha=alpha, eps=eps, centered=centered,
+            weight_decay=weight_decay, capturable=capturable, foreach=foreach, maximize=maximize,
+            differentiable=differentiable,
+        )  # fmt: skip
+        super().__init__(params, defaults)
+
+    def new_state(self, parameter: Any, group: dict) -> dict[str, Any]:
+        names = ["square_avg"]
+        names += ["momentum_buffer"] * bool(group["momentum"]) + ["grad_avg"] * group["centered"]
+        return {"step": 0, **zeros_like(parameter, *names)}
 
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
         library = xp(parameter)
         alpha, momentum, lr = group["alpha"], group["momentum"], float(group["lr"])
-        if not state:
-            state["step"] = 0
-            state["square_avg"] = library.zeros_like(parameter)
-            if momentum:
-                state["momentum_buffer"] = library.zeros_like(parameter)
-            if group["centered"]:
-                state["grad_avg"] = library.zeros_like(parameter)
         state["step"] += 1
-        if group["maximize"]:
-            gradient = -gradient
-        if group["weight_decay"]:
-            gradient = gradient + parameter * group["weight_decay"]
+        gradient = descent(parameter, gradient, group)
         square = state["square_avg"]
         square *= alpha
         add_product_(square, gradient, gradient, 1 - alpha)

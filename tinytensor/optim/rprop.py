@@ -7,8 +7,8 @@ from typing import Any
 
 from ..backend import xp
 from ..ops.arithmetic import sign
-from .checks import require_non_negative
-from .optimizer import Optimizer
+from .optimizer import Optimizer, zeros_like
+from .settings import settings
 
 
 class Rprop(Optimizer):
@@ -30,21 +30,21 @@ class Rprop(Optimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ):
-        require_non_negative("Rprop", lr=lr)
         if not 0 < etas[0] < 1 < etas[1]:
             raise ValueError(f"Rprop: got etas={etas}, expected 0 < etas[0] < 1 < etas[1]")
-        settings = {"lr": lr, "etas": etas, "step_sizes": step_sizes, "foreach": foreach,
-                    "maximize": maximize, "differentiable": differentiable,
-                    "capturable": capturable}  # fmt: skip
-        super().__init__(params, settings)
+        defaults = settings(
+            "Rprop", lr=lr, etas=etas, step_sizes=step_sizes, foreach=foreach, maximize=maximize,
+            differentiable=differentiable, capturable=capturable,
+        )  # fmt: skip
+        super().__init__(params, defaults)
+
+    def new_state(self, parameter: Any, group: dict) -> dict[str, Any]:
+        sizes = xp(parameter).full_like(parameter, float(group["lr"]))
+        return {"step": 0, **zeros_like(parameter, "prev"), "step_size": sizes}
 
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
         library = xp(parameter)
         shrink, grow = group["etas"]
-        if not state:
-            state["step"] = 0
-            state["prev"] = library.zeros_like(parameter)
-            state["step_size"] = library.full_like(parameter, float(group["lr"]))
         state["step"] += 1
         if group["maximize"]:
             gradient = -gradient

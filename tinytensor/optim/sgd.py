@@ -7,6 +7,8 @@ from typing import Any
 
 from ..autograd.variable import own_copy
 from .optimizer import Optimizer
+from .settings import settings
+from .steps import descent
 
 
 class SGD(Optimizer):
@@ -29,35 +31,21 @@ class SGD(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ):
-        for label, value in {"lr": lr, "momentum": momentum, "weight_decay": weight_decay}.items():
-            if not value >= 0:
-                raise ValueError(f"SGD: got {label}={value}, expected a number >= 0")
+        defaults = settings(
+            "SGD", lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay,
+            nesterov=nesterov, maximize=maximize, foreach=foreach, differentiable=differentiable,
+            fused=fused,
+        )  # fmt: skip
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError(
                 f"SGD: nesterov with momentum={momentum}, dampening={dampening}; "
                 "it needs a momentum and zero dampening"
             )
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "momentum": momentum,
-                "dampening": dampening,
-                "weight_decay": weight_decay,
-                "nesterov": nesterov,
-                "maximize": maximize,
-                "foreach": foreach,
-                "differentiable": differentiable,
-                "fused": fused,
-            },
-        )
+        super().__init__(params, defaults)
 
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
         momentum, lr = group["momentum"], float(group["lr"])
-        if group["maximize"]:
-            gradient = -gradient
-        if group["weight_decay"]:
-            gradient = gradient + parameter * group["weight_decay"]
+        gradient = descent(parameter, gradient, group)
         if momentum:
             velocity = state.get("momentum_buffer")
             if velocity is None:
