@@ -33,8 +33,9 @@ bench: $(VENV)/.bench  ## training steps and overhead beside PyTorch and others
 	  $(BIN)/python benchmarks/$$part.py || { echo "$$part: above its limits"; status=1; }; \
 	done; exit $$status
 
-pictures: $(VENV)/.viz  ## the pictures of the docs, made again
+pictures: $(VENV)/.viz  ## the pictures of the docs, and the list of a step's functions, made again
 	$(BIN)/python docs/pictures.py
+	$(BIN)/python docs/step_hops.py
 
 docs: $(VENV)/.docs  ## the site, in out/site
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build

@@ -23,6 +23,7 @@ class _Dropout(Module):
         self.inplace = inplace
 
     def forward(self, input: Tensor) -> Tensor:
+        """input with some elements or channels set to zero while training, else input itself."""
         return type(self).function(input, self.p, self.training, self.inplace)
 
     def extra_repr(self) -> str:

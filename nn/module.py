@@ -71,6 +71,7 @@ class Module(ModuleState, ModuleHooks):
         raise NotImplementedError(f"{type(self).__name__}: forward is not written")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run `forward`, and the hooks around it, under this module's path in the graph."""
         mode = state.mode
         caller, scope = mode.call, mode.scope
         path = self._path_below(caller and caller[0], scope)
