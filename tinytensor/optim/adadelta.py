@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..backend import xp
-from .optimizer import Optimizer, zeros_like
+from .optimizer import Optimizer, descent, zeros_like
 from .settings import settings
-from .steps import add_product_, descent
+from .steps import add_product_
 
 
 class Adadelta(Optimizer):

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..backend import xp
-from .optimizer import Optimizer
+from .optimizer import Optimizer, descent
 from .settings import settings
-from .steps import add_ratio_, descent
+from .steps import add_ratio_
 
 
 class Adagrad(Optimizer):

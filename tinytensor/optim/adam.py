@@ -8,9 +8,9 @@ from typing import Any
 
 from ..backend import xp
 from ..kernels.machinery.route import fast_version, fast_version_on_gpu, fits_kernel
-from .optimizer import Optimizer, zeros_like
+from .optimizer import Optimizer, descent, zeros_like
 from .settings import settings
-from .steps import add_product_, add_ratio_, descent, lerp_
+from .steps import add_product_, add_ratio_, lerp_
 
 
 class Adam(Optimizer):
@@ -82,7 +82,10 @@ class Adam(Optimizer):
         kernel = fast_version("adam", "adam_update", arrays)
         if not swept or not kernel:
             return parameters
-        states = [self.state_of(p, group) for p in swept]
+        for p in swept:
+            if not self.state[p]:
+                self.state[p].update(self.new_state(p.array, group))
+        states = [self.state[p] for p in swept]
         rates, roots = zip(*[self.count_step(state, group) for state in states])
         kernel(arrays, gradients, states, group, rates, roots)
         done = set(swept)

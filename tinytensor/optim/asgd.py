@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .optimizer import Optimizer, zeros_like
+from .optimizer import Optimizer, descent, zeros_like
 from .settings import settings
-from .steps import descent
 
 
 class ASGD(Optimizer):

@@ -95,24 +95,20 @@ class Optimizer:
             for p in parameters:  # first: what an error or Ctrl-C leaves half done is counted
                 writes_of(p)[0] += 1
             for p in self.sweep(parameters, group):
-                is_new = not self.state[p]
+                state = self.state[p]
+                is_new = not state
                 try:
-                    self.update(p.array, p._grad.array, self.state_of(p, group), group)
+                    if is_new:
+                        state.update(self.new_state(p.array, group))
+                    self.update(p.array, p._grad.array, state, group)
                 except BaseException:
                     if is_new:
-                        self.state[p].clear()
+                        state.clear()
                     raise
 
     def sweep(self, parameters: list, group: dict) -> list:
         """Update many parameters by one kernel, if the optimiser has one; return the others."""
         return parameters
-
-    def state_of(self, p: Any, group: dict) -> dict[str, Any]:
-        """The state of parameter p, made at its first step."""
-        state = self.state[p]
-        if not state:
-            state.update(self.new_state(p.array, group))
-        return state
 
     def new_state(self, parameter: Any, group: dict) -> dict[str, Any]:
         """The state of a parameter before its first step."""
@@ -173,6 +169,21 @@ class Optimizer:
             lines.append(f"Parameter Group {i}")
             lines += [f"    {k}: {v}" for k, v in sorted(group.items()) if k != "params"]
         return "\n".join([*lines, ")"])
+
+
+def descent(parameter: Any, gradient: Any, group: dict[str, Any]) -> Any:
+    """The gradient to descend: −g to maximize, plus weight_decay·p.
+
+    decoupled_weight_decay takes lr·weight_decay·p off the parameter at once instead.
+    """
+    if group["maximize"]:
+        gradient = -gradient
+    decay = group["weight_decay"]
+    if decay and group.get("decoupled_weight_decay"):
+        parameter *= 1 - float(group["lr"]) * decay
+    elif decay:
+        gradient = gradient + parameter * decay
+    return gradient
 
 
 def zeros_like(parameter: Any, *names: str) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..backend import xp
-from .optimizer import Optimizer, zeros_like
+from .optimizer import Optimizer, descent, zeros_like
 from .settings import settings
-from .steps import add_product_, descent, lerp_
+from .steps import add_product_, lerp_
 
 
 class RAdam(Optimizer):

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..backend import xp
-from .optimizer import Optimizer, zeros_like
+from .optimizer import Optimizer, descent, zeros_like
 from .settings import require_non_negative, settings
-from .steps import add_product_, add_ratio_, descent, lerp_
+from .steps import add_product_, add_ratio_, lerp_
 
 
 class RMSprop(Optimizer):

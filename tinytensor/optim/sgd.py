@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..autograd.variable import own_copy
-from .optimizer import Optimizer
+from .optimizer import Optimizer, descent
 from .settings import settings
-from .steps import descent
 
 
 class SGD(Optimizer):

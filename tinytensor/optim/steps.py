@@ -1,4 +1,4 @@
-"""What updates are made of: the gradient to descend, and in-place steps in PyTorch's order.
+"""The in-place steps that updates are made of, each in PyTorch's order of operations.
 
 The order decides what underflows and overflows: (c·g)·g is finite where c·(g·g) is not, and
 (c·m)/d is 0/0 where c·(m/d) is m/0.
@@ -6,24 +6,7 @@ The order decides what underflows and overflows: (c·g)·g is finite where c·(g
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..backend import Array
-
-
-def descent(parameter: Array, gradient: Array, group: dict[str, Any]) -> Array:
-    """The gradient to descend: −g to maximize, plus weight_decay·p.
-
-    decoupled_weight_decay takes lr·weight_decay·p off the parameter at once instead.
-    """
-    if group["maximize"]:
-        gradient = -gradient
-    decay = group["weight_decay"]
-    if decay and group.get("decoupled_weight_decay"):
-        parameter *= 1 - float(group["lr"]) * decay
-    elif decay:
-        gradient = gradient + parameter * decay
-    return gradient
 
 
 def lerp_(x: Array, end: Array, weight: float) -> None:
