@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import tinytensor as tt
-from tinytensor import ops
-
+from .. import ops
+from ..autograd.settings import no_grad
+from ..create import bernoulli
+from ..ops import broadcast_tensors, sigmoid
 from ..tensor import Tensor
 from .distribution import Distribution, broadcast, clamp_probs, lazy_property, one_of
 
@@ -25,7 +26,7 @@ class Bernoulli(Distribution):
 
     @lazy_property
     def probs(self) -> Tensor:
-        return tt.sigmoid(self.logits)
+        return sigmoid(self.logits)
 
     @lazy_property
     def logits(self) -> Tensor:
@@ -46,12 +47,12 @@ class Bernoulli(Distribution):
         return mode.masked_fill(self.probs == 0.5, float("nan"))
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        with tt.no_grad():
-            return tt.bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
+        with no_grad():
+            return bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
         self._require((value == 0) | (value == 1), "values 0 and 1", value)
-        logits, value = tt.broadcast_tensors(self.logits, value)
+        logits, value = broadcast_tensors(self.logits, value)
         return -ops.binary_cross_entropy_with_logits(logits, value, reduction="none")
 
     def entropy(self) -> Tensor:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import tinytensor as tt
-
+from ..create import arange, full, multinomial
+from ..dtype import finfo
+from ..ops import broadcast_tensors, softmax
+from ..size import Size
 from ..tensor import Tensor
 from .distribution import Distribution, clamp_probs, lazy_property, one_of
 
@@ -32,7 +34,7 @@ class Categorical(Distribution):
 
     @lazy_property
     def probs(self) -> Tensor:
-        return tt.softmax(self.logits, dim=-1)
+        return softmax(self.logits, dim=-1)
 
     @lazy_property
     def logits(self) -> Tensor:
@@ -44,7 +46,7 @@ class Categorical(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        return tt.full(self.batch_shape, float("nan"), dtype=self.probs.dtype)
+        return full(self.batch_shape, float("nan"), dtype=self.probs.dtype)
 
     @property
     def variance(self) -> Tensor:
@@ -56,23 +58,23 @@ class Categorical(Distribution):
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
-        count = tt.Size(sample_shape).numel()
+        count = Size(sample_shape).numel()
         rows = self.probs.detach().reshape(-1, self._num_events)  # (…, K) → (batch, K)
-        drawn = tt.multinomial(rows, count, True)
+        drawn = multinomial(rows, count, True)
         return drawn.T.reshape(shape)  # (count, batch) → sample_shape + batch_shape
 
     def log_prob(self, value: Tensor) -> Tensor:
         inside = (value >= 0) & (value < self._num_events)
         self._require(inside, f"values from 0 to {self._num_events - 1}", value)
-        value, logits = tt.broadcast_tensors(value.long().unsqueeze(-1), self.logits)
+        value, logits = broadcast_tensors(value.long().unsqueeze(-1), self.logits)
         return logits.gather(-1, value[..., :1]).squeeze(-1)
 
     def entropy(self) -> Tensor:
         # 0·log 0 counts as 0
-        logits = self.logits.clamp(min=tt.finfo(self.logits.dtype).min)
+        logits = self.logits.clamp(min=finfo(self.logits.dtype).min)
         return -(logits * self.probs).sum(-1)
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """0 … K−1, one for each distribution of the batch."""
-        values = tt.arange(self._num_events).view(-1, *(1,) * len(self.batch_shape))
+        values = arange(self._num_events).view(-1, *(1,) * len(self.batch_shape))
         return values.expand(-1, *self.batch_shape) if expand else values

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import tinytensor as tt
-
+from ..autograd.settings import no_grad
+from ..create import tensor
+from ..dtype import finfo, get_default_dtype
+from ..ops import broadcast_tensors
 from ..size import Size
 from ..tensor import Tensor
 
@@ -38,7 +40,7 @@ class Distribution:
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         """Draws, without a gradient."""
-        with tt.no_grad():
+        with no_grad():
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
@@ -101,14 +103,14 @@ class lazy_property:
 def broadcast(*parameters: Any) -> list[Tensor]:
     """Numbers and tensors, as tensors of one shape."""
     tensors = [p for p in parameters if isinstance(p, Tensor)]
-    dtype = tensors[0].dtype if tensors else tt.get_default_dtype()
-    made = [p if isinstance(p, Tensor) else tt.tensor(p, dtype=dtype) for p in parameters]
-    return list(tt.broadcast_tensors(*made))
+    dtype = tensors[0].dtype if tensors else get_default_dtype()
+    made = [p if isinstance(p, Tensor) else tensor(p, dtype=dtype) for p in parameters]
+    return list(broadcast_tensors(*made))
 
 
 def clamp_probs(probs: Tensor) -> Tensor:
     """Probabilities a little above 0 and below 1, so that their logarithms are finite."""
-    eps = tt.finfo(probs.dtype).eps
+    eps = finfo(probs.dtype).eps
     return probs.clamp(min=eps, max=1 - eps)
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import tinytensor as tt
-
+from ..ops import softplus, where
 from ..tensor import Tensor
 from .bernoulli import Bernoulli
 from .categorical import Categorical
@@ -50,15 +49,15 @@ def _normal_normal(p: Any, q: Any) -> Tensor:
 @register_kl(Categorical, Categorical)
 def _categorical_categorical(p: Any, q: Any) -> Tensor:
     each = p.probs * (p.logits - q.logits)
-    each = tt.where((q.probs == 0).expand_as(each), float("inf"), each)
-    each = tt.where((p.probs == 0).expand_as(each), 0.0, each)
+    each = where((q.probs == 0).expand_as(each), float("inf"), each)
+    each = where((p.probs == 0).expand_as(each), 0.0, each)
     return each.sum(-1)
 
 
 @register_kl(Bernoulli, Bernoulli)
 def _bernoulli_bernoulli(p: Any, q: Any) -> Tensor:
-    yes = p.probs * (tt.softplus(-q.logits) - tt.softplus(-p.logits))
-    no = (1 - p.probs) * (tt.softplus(q.logits) - tt.softplus(p.logits))
+    yes = p.probs * (softplus(-q.logits) - softplus(-p.logits))
+    no = (1 - p.probs) * (softplus(q.logits) - softplus(p.logits))
     return yes + no
 
 
@@ -66,7 +65,7 @@ def _bernoulli_bernoulli(p: Any, q: Any) -> Tensor:
 def _uniform_uniform(p: Any, q: Any) -> Tensor:
     result = ((q.high - q.low) / (p.high - p.low)).log()
     outside = (q.low > p.low) | (q.high < p.high)
-    return tt.where(outside, float("inf"), result)
+    return where(outside, float("inf"), result)
 
 
 @register_kl(Independent, Independent)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import tinytensor as tt
-
+from ..autograd.settings import no_grad
+from ..create import normal, ones_like, zeros_like
+from ..ops import erf
 from ..tensor import Tensor
 from .distribution import Distribution, broadcast
 
@@ -44,13 +45,13 @@ class Normal(Distribution):
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         shape = self._extended_shape(sample_shape)
-        with tt.no_grad():
-            return tt.normal(self.loc.expand(shape), self.scale.expand(shape))
+        with no_grad():
+            return normal(self.loc.expand(shape), self.scale.expand(shape))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """loc + scale·ε with ε ~ Normal(0, 1)."""
         base = self.loc.detach().expand(self._extended_shape(sample_shape))
-        eps = tt.normal(tt.zeros_like(base), tt.ones_like(base))
+        eps = normal(zeros_like(base), ones_like(base))
         return self.loc + eps * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:
@@ -59,7 +60,7 @@ class Normal(Distribution):
 
     def cdf(self, value: Tensor) -> Tensor:
         """P(x ≤ value)."""
-        return 0.5 * (1 + tt.erf((value - self.loc) / (self.scale * math.sqrt(2))))
+        return 0.5 * (1 + erf((value - self.loc) / (self.scale * math.sqrt(2))))
 
     def entropy(self) -> Tensor:
         return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()

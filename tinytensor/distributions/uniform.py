@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import tinytensor as tt
-
+from ..create import rand
 from ..tensor import Tensor
 from .distribution import Distribution, broadcast
 
@@ -30,7 +29,7 @@ class Uniform(Distribution):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """low + (high − low)·u with u uniform in [0, 1)."""
-        share = tt.rand(self._extended_shape(sample_shape), dtype=self.low.dtype,
+        share = rand(self._extended_shape(sample_shape), dtype=self.low.dtype,
                         device=self.low.device)  # fmt: skip
         return self.low + share * (self.high - self.low)
 

@@ -7,9 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import tinytensor as tt
-
-from ..serialize import cannot_write, sync_folder
+from ..serialize import cannot_write, load, save, sync_folder
 from ..utils.data import DataLoader
 from .figures import Averages
 from .log import Log
@@ -78,7 +76,7 @@ class Resumable:
         with naming(self.folder / LOG):
             self.log.sync()  # the lines that the checkpoint counts on
         with naming(self.folder / CHECKPOINT):
-            tt.save(self.state_dict(), self.folder / CHECKPOINT)
+            save(self.state_dict(), self.folder / CHECKPOINT)
         self._saved = (self.step, self.epoch)
 
     def load_checkpoint(self) -> None:
@@ -86,7 +84,7 @@ class Resumable:
         if self.folder is None:
             raise RuntimeError("Trainer.load_checkpoint: there is no folder to load from")
         path = self.folder / CHECKPOINT
-        state = tt.load(path)
+        state = load(path)
         if not isinstance(state, dict) or not self.state_dict().keys() <= state.keys():
             raise RuntimeError(f"Trainer: {path} is not a checkpoint of a Trainer")
         if state["kept"].keys() != self.kept.keys():
