@@ -17,7 +17,7 @@ layers        linear        Linear, Bilinear, Embedding
               residual      five forms of skip connection
               recurrent, recurrent_base  RNN, LSTM, GRU and their cells
 transformers  attention     MultiheadAttention, AdditiveAttention
-              attention_masks, attention_capture  masks; recorded attention weights
+              attention_masks  masks
               position      sinusoidal, learned, rotary and ALiBi positions
               transformer, transformer_layers  encoder and decoder
 losses        loss, margin_loss, pair_loss
@@ -30,6 +30,7 @@ rooms         generation/   greedy, sampling, beam search, key-value caches
 """
 
 from tinytensor.autograd.site import add_internal_folder
+from tinytensor.utils.attention_capture import capture_attention
 
 from . import functional, init, parallel, utils
 from .activation import (
@@ -62,7 +63,6 @@ from .activation import (
     Threshold,
 )
 from .attention import AdditiveAttention, MultiheadAttention, attention_pooling
-from .attention_capture import capture_attention
 from .attention_masks import combined_mask, look_ahead_mask, padding_mask
 from .container import (
     Flatten,

@@ -15,10 +15,10 @@ from typing import Any
 import tinytensor as tt
 from tinytensor.errors import ShapeError
 from tinytensor.tensor import Tensor
+from tinytensor.utils.attention_capture import capture_attention, capturing, record
 
 from . import functional as F
 from . import init
-from .attention_capture import capture_attention, capturing, record
 from .attention_masks import as_bias
 from .generation.kv_cache import LayerCache, MemoryCache
 from .linear import Linear

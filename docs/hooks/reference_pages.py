@@ -116,7 +116,7 @@ PAGES = {
         "Attention, positions, transformers, and generation with them.",
         {
             NN: [
-                "attention", "attention_masks", "attention_capture", "position",
+                "attention", "attention_masks", "position",
                 "transformer_layers", "transformer", "models.seq2seq", "models.gpt", "models.bert",
                 "generation.generate", "generation.sampling", "generation.beam_search",
                 "generation.next_logits", "generation.fast_decode", "generation.kv_cache",

@@ -10,8 +10,8 @@ from tinytensor.autograd.mode import state
 from tinytensor.autograd.variable import wrap
 from tinytensor.kernels.machinery.route import fast_version, fits_kernel
 from tinytensor.tensor import Tensor
+from tinytensor.utils.attention_capture import capturing
 
-from ..attention_capture import capturing
 from ..linear import Linear
 from ..module import Module
 from ..norm import LayerNorm

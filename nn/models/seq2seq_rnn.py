@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import tinytensor as tt
 from tinytensor.errors import ShapeError
 from tinytensor.tensor import Tensor
+from tinytensor.utils.attention_capture import record
 
 from .. import functional as F
 from ..attention import AdditiveAttention, masked_softmax
-from ..attention_capture import record
 from ..attention_masks import padding_mask
 from ..linear import Embedding, Linear
 from ..module import Module

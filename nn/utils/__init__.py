@@ -1,6 +1,5 @@
 """Utilities under the names of torch.nn.utils.
 
-clip_grad         clip gradients by norm or value
 vector            all parameters as one vector, and back
 parametrize       a weight as a function of other tensors
 parametrizations  weight_norm and spectral_norm as parametrizations
@@ -9,8 +8,15 @@ weight_norms      the norms of a weight that both forms use
 rnn               padded and packed sequences
 """
 
+from tinytensor.optim import clip_grad
+from tinytensor.optim.clip_grad import (
+    clip_grad_norm_,
+    clip_grad_value_,
+    clip_grads_with_norm_,
+    get_total_norm,
+)
+
 from . import parametrizations, parametrize, rnn
-from .clip_grad import clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from .normed_weight import (
     remove_spectral_norm,
     remove_weight_norm,
@@ -20,6 +26,7 @@ from .normed_weight import (
 from .vector import parameters_to_vector, vector_to_parameters
 
 __all__ = [
+    "clip_grad",
     "clip_grad_norm_",
     "clip_grad_value_",
     "clip_grads_with_norm_",

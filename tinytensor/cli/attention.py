@@ -34,10 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    from nn.attention_capture import capture_attention
-
     from ..graph.data.attention_maps import NO_ATTENTION, maps_of_calls
     from ..graph.pages.attention import page_of_maps
+    from ..utils.attention_capture import capture_attention
 
     scripts.check_output(options.output, (".html",))
     script = scripts.Script(options)

@@ -6,15 +6,14 @@ backends/         flags of cuDNN, MKL …
 distributed.py    one process, of rank 0
 jit.py            script and trace return their argument
 no_effect.py      compile, the precision of products, deterministic algorithms
-memory_format.py  contiguous_format, channels_last, strided
 old_forms.py      LongTensor, FloatTensor …
 alias.py          the mechanism behind the table of paths below
 """
 
 from ..autograd.variable import Variable as Variable
+from ..memory_format import channels_last, contiguous_format, preserve_format, strided
 from . import alias as alias
 from .amp import GradScaler, autocast
-from .memory_format import channels_last, contiguous_format, preserve_format, strided
 from .no_effect import (
     are_deterministic_algorithms_enabled,
     compile,
@@ -37,6 +36,7 @@ from .old_forms import (
 # {import path: the module it stands for}. A row also holds for the modules inside a package.
 # Nothing is imported before its path is used, as a module or as an attribute of tinytensor.
 PATHS = {
+    "nn.utils.clip_grad": "tinytensor.optim.clip_grad",
     "tinytensor.amp": "tinytensor.compat.amp",
     "tinytensor.backends": "tinytensor.compat.backends",
     "tinytensor.cuda.amp": "tinytensor.compat.cuda_amp",
@@ -55,7 +55,7 @@ PATHS = {
     # Places of earlier versions, which programs and pickles name
     "tinytensor.generator": "tinytensor.create.generator",
     "tinytensor.gradcheck": "tinytensor.autograd.gradcheck",
-    "tinytensor.layout": "tinytensor.compat.memory_format",
+    "tinytensor.layout": "tinytensor.memory_format",
     "tinytensor.ops.columns": "tinytensor.ops.unfold",
     "tinytensor.ops.count": "tinytensor.ops",
     "tinytensor.ops.linalg": "tinytensor.ops.matmul",

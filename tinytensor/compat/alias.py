@@ -30,7 +30,10 @@ class AliasFinder:
         self.paths = paths
 
     def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> Any:
-        if not fullname.startswith("tinytensor.") or real_name(fullname, self.paths) is None:
+        if (
+            not fullname.startswith(("tinytensor.", "nn."))
+            or real_name(fullname, self.paths) is None
+        ):
             return None
         return importlib.machinery.ModuleSpec(fullname, self)  # type: ignore[arg-type]
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import tinytensor as tt
-from tinytensor.autograd.variable import writes_of
-from tinytensor.kernels.machinery.route import fast_version, fits_kernel
-from tinytensor.tensor import Tensor
+from ..autograd.settings import no_grad
+from ..autograd.variable import writes_of
+from ..create import tensor
+from ..kernels.machinery.route import fast_version, fits_kernel
+from ..ops import isfinite, stack
+from ..tensor import Tensor
 
 
 def _as_list(tensors: Any) -> list[Tensor]:
@@ -19,7 +21,7 @@ def _gradients(parameters: Any) -> list[Tensor]:
     return [p.grad for p in _as_list(parameters) if p.grad is not None]
 
 
-@tt.no_grad()
+@no_grad()
 def get_total_norm(
     tensors: Tensor | Iterable[Tensor],
     norm_type: float = 2.0,
@@ -33,16 +35,16 @@ def get_total_norm(
     tensors = _as_list(tensors)
     norm_type = float(norm_type)
     if not tensors:
-        return tt.tensor(0.0)
+        return tensor(0.0)
     arrays = [x.array for x in tensors]
     kernel = fast_version("clip_grad", "total_norm", arrays) if norm_type == 2 else None
     if kernel:
-        total = tt.tensor(kernel(arrays))
+        total = tensor(kernel(arrays))
     else:
         device = tensors[0].device
         norms = [x.norm(norm_type).to(device) for x in tensors]
-        total = tt.stack(norms).norm(norm_type)
-    if error_if_nonfinite and not tt.isfinite(total):
+        total = stack(norms).norm(norm_type)
+    if error_if_nonfinite and not isfinite(total):
         raise RuntimeError(
             f"get_total_norm: the norm of order {norm_type} is {total.item()}, expected a finite "
             "number; with error_if_nonfinite=False gradients are scaled by it all the same"
@@ -50,7 +52,7 @@ def get_total_norm(
     return total
 
 
-@tt.no_grad()
+@no_grad()
 def clip_grads_with_norm_(
     parameters: Tensor | Iterable[Tensor],
     max_norm: float,
@@ -88,7 +90,7 @@ def clip_grad_norm_(
     return total_norm
 
 
-@tt.no_grad()
+@no_grad()
 def clip_grad_value_(
     parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
 ) -> None:

@@ -19,11 +19,11 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-import tinytensor as tt
-
+from ..autograd.settings import no_grad
 from ..create.generator import Generator, use_generator
+from ..optim.clip_grad import clip_grads_with_norm_, get_total_norm
 from ..optim.lr_scheduler import ReduceLROnPlateau
-from ..serialize import write_whole
+from ..serialize import load, save, write_whole
 from ..svg import svg_to_png
 from ..utils.data import DataLoader
 from .batches import as_loader, on_device, samples_in
@@ -274,7 +274,7 @@ class Trainer(Resumable):
             return self.model(*batch)
         *inputs, target = batch
         output = self.model(*inputs)
-        with tt.no_grad():
+        with no_grad():
             metrics = {name: metric(output, target) for name, metric in self.metrics.items()}
         return self.loss(output, target), metrics
 
@@ -296,11 +296,10 @@ class Trainer(Resumable):
 
     def clip_gradients(self) -> float:
         """The norm of all gradients, before they are scaled down to clip_grad_norm."""
-        utils = tt.nn.utils  # found here: tinytensor does not import nn
         parameters = [p for group in self.optimizer.param_groups for p in group["params"]]
-        norm = utils.get_total_norm([p.grad for p in parameters if p.grad is not None])
+        norm = get_total_norm([p.grad for p in parameters if p.grad is not None])
         if self.clip_grad_norm is not None:
-            utils.clip_grads_with_norm_(parameters, self.clip_grad_norm, norm)
+            clip_grads_with_norm_(parameters, self.clip_grad_norm, norm)
         return float(norm)
 
     def is_finite(self, name: str, value: float) -> bool:
@@ -337,7 +336,7 @@ class Trainer(Resumable):
             raise TypeError("Trainer.evaluate: got no data, and there is no val_data")
         loader.reset()
         averages = Averages()
-        with tt.no_grad(), eval_mode(self.model), use_generator(Generator().manual_seed(0)):
+        with no_grad(), eval_mode(self.model), use_generator(Generator().manual_seed(0)):
             for batch in loader:
                 batch = on_device(batch, self.device)
                 _, figures = loss_and_figures(self.validation_step(batch))
@@ -358,7 +357,7 @@ class Trainer(Resumable):
         if best is None or (now > best if self.maximize else now < best) or math.isnan(best):
             if self.folder is not None:
                 with naming(self.folder / BEST):
-                    tt.save(self.model.state_dict(), self.folder / BEST)
+                    save(self.model.state_dict(), self.folder / BEST)
             self.best, self.best_step, self.validations_without_better = now, self.step, 0
         else:
             self.validations_without_better += 1
@@ -374,7 +373,7 @@ class Trainer(Resumable):
         """Give the model the weights of the best validation so far."""
         if self.folder is None or self.best is None:
             raise RuntimeError("Trainer.load_best: there is none; it needs a folder and val_data")
-        self.model.load_state_dict(tt.load(self.folder / BEST))
+        self.model.load_state_dict(load(self.folder / BEST))
 
     def _write_log(self, figures: dict[str, Any]) -> None:
         """One line: step, epoch, loss, lr, …, and the seconds of training so far."""

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tinytensor.autograd.mode import state
-from tinytensor.autograd.nesting import per_thread
-from tinytensor.tensor import Tensor
+from ..autograd.mode import state
+from ..autograd.nesting import per_thread
+from ..tensor import Tensor
 
 
 @dataclass

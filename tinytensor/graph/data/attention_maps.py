@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-import tinytensor as tt
-
 from ...autograd import enable_grad, grad
+from ...create import ones, zeros
+from ...dtype import bool_
 from ...errors import ShapeError
 from ...tensor import Tensor
 
@@ -88,7 +88,7 @@ def collect_maps(
 
     Arguments as of `graph.attention`. No `.grad` is changed.
     """
-    from nn.attention_capture import capture_attention  # found here: tinytensor imports no nn
+    from ...utils.attention_capture import capture_attention
 
     with enable_grad(), capture_attention() as captured:
         value = _loss_of(_run(model, inputs), loss)
@@ -221,8 +221,8 @@ def _as_bias(call: Any) -> Tensor | None:
     if allowed is not None and allowed.is_floating_point():
         return allowed
     if allowed is None:
-        allowed = tt.ones(*call.weights.shape[-2:], dtype=tt.bool).tril()
-    return tt.zeros(allowed.shape).masked_fill(~allowed, -math.inf)
+        allowed = ones(*call.weights.shape[-2:], dtype=bool_).tril()
+    return zeros(allowed.shape).masked_fill(~allowed, -math.inf)
 
 
 def _kind(path: str, queries: int, keys: int, bias: np.ndarray | None) -> str:
