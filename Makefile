@@ -22,10 +22,12 @@ test-fast: $(VENV)/.fast  ## the tests that concern kernels, with Numba
 	  --ignore=tests/graph --ignore=tests/browser --ignore=tests/docs --ignore=tests/test_views.py
 	$(BIN)/python -m pytest -n auto --dist worksteal -m slow $(KERNELS)
 
-lint: $(VENV)/.dev  ## ruff and mypy
+lint: $(VENV)/.dev  ## ruff, mypy, and the layers of docs/architecture.md
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/python docs/architecture.py --check
 
 # Each has limits of its own; what follows one that misses them runs all the same.
 bench: $(VENV)/.bench  ## training steps and overhead beside PyTorch and others

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import pkgutil
 import re
@@ -35,6 +36,27 @@ def test_every_op_is_public() -> None:
 def test_public_functions_are_documented() -> None:
     bare = [name for name in tt.ops.__all__ if not (getattr(tt, name).__doc__ or "").strip()]
     assert not bare
+
+
+def private_imports(folder: str) -> list[str]:
+    """Imports of a name with a leading underscore from another package, as file: names."""
+    found = []
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if not isinstance(node, ast.ImportFrom):
+                continue
+            own = node.level == 1 and "." not in (node.module or "")
+            names = [*(node.module or "").split("."), *(alias.name for alias in node.names)]
+            private = [name for name in names if re.fullmatch(r"_[a-z]\w*", name)]
+            ours = node.level or names[0] in ("tinytensor", "nn")
+            if private and ours and not own:
+                found.append(f"{path.relative_to(ROOT)}: {', '.join(private)}")
+    return found
+
+
+@pytest.mark.parametrize("folder", ["tinytensor", "nn", "examples"])
+def test_no_private_name_crosses_a_package(folder: str) -> None:
+    assert not private_imports(folder)
 
 
 def run(code: str, folder: Path | None = None) -> str:

@@ -82,7 +82,7 @@ def test_pickles_of_earlier_versions_load() -> None:
     assert again.initial_seed() == 3
     assert tt.rand(4, generator=again).tolist() == tt.rand(4, generator=generator).tolist()
     for value, new, old in (
-        (tt.channels_last, "tinytensor.compat.memory_format", "tinytensor.layout"),
+        (tt.channels_last, "tinytensor.memory_format", "tinytensor.layout"),
         (tt.arange, "tinytensor.create.ranges", "tinytensor.ranges"),
         (tt.zeros, "tinytensor.create.filled", "tinytensor.create"),
         (tt.LongTensor, "tinytensor.compat.old_forms", "tinytensor.compat"),

@@ -14,7 +14,6 @@ from .. import create
 from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap
 from ..backend import Array
-from ..compat.memory_format import contiguous_format
 from ..devices import device, device_of, to_device
 from ..dtype import (
     DType,
@@ -32,6 +31,7 @@ from ..dtype import (
 )
 from ..kernels.machinery.memory import copy
 from ..kernels.machinery.route import ndarray
+from ..memory_format import contiguous_format
 from .dims import Ints
 from .promote import array_of, cast, require_tensor
 
