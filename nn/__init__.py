@@ -30,96 +30,48 @@ rooms         generation/   greedy, sampling, beam search, key-value caches
 """
 
 from tinytensor.autograd.site import add_internal_folder
-from tinytensor.utils.attention_capture import capture_attention
 
-from . import functional, init, parallel, utils
-from .activation import (
-    CELU,
-    ELU,
-    GELU,
-    GLU,
-    SELU,
-    Hardshrink,
-    Hardsigmoid,
-    Hardswish,
-    Hardtanh,
-    LeakyReLU,
-    LogSigmoid,
-    LogSoftmax,
-    Mish,
-    PReLU,
-    ReLU,
-    ReLU6,
-    Sigmoid,
-    SiLU,
-    Softmax,
-    Softmax2d,
-    Softmin,
-    Softplus,
-    Softshrink,
-    Softsign,
-    Tanh,
-    Tanhshrink,
-    Threshold,
+from . import (
+    activation,
+    attention,
+    attention_masks,
+    container,
+    convolution,
+    distance,
+    dropout,
+    functional,
+    init,
+    linear,
+    loss,
+    margin_loss,
+    norm,
+    padding,
+    pair_loss,
+    parallel,
+    parameter,
+    parameter_container,
+    pooling,
+    position,
+    recurrent,
+    resample,
+    residual,
+    transformer,
+    transformer_layers,
+    utils,
 )
-from .attention import AdditiveAttention, MultiheadAttention, attention_pooling
-from .attention_masks import combined_mask, look_ahead_mask, padding_mask
-from .container import (
-    Flatten,
-    Identity,
-    ModuleDict,
-    ModuleList,
-    Sequential,
-    Unflatten,
-)
-from .convolution import (
-    Conv1d,
-    Conv2d,
-    Conv3d,
-    ConvTranspose1d,
-    ConvTranspose2d,
-    ConvTranspose3d,
-)
-from .distance import CosineSimilarity, PairwiseDistance
-from .dropout import (
-    AlphaDropout,
-    Dropout,
-    Dropout1d,
-    Dropout2d,
-    Dropout3d,
-    FeatureAlphaDropout,
-)
+from .activation import *
+from .attention import *
+from .attention_masks import *
+from .container import *
+from .convolution import *
+from .distance import *
+from .dropout import *
 from .generation.beam_search import beam_search
 from .generation.generate import generate, stream
 from .generation.kv_cache import KVCache
-from .linear import (
-    Bilinear,
-    Embedding,
-    Linear,
-)
-from .loss import (
-    BCELoss,
-    BCEWithLogitsLoss,
-    CrossEntropyLoss,
-    GaussianNLLLoss,
-    HuberLoss,
-    KLDivLoss,
-    L1Loss,
-    MSELoss,
-    NLLLoss,
-    PoissonNLLLoss,
-    SmoothL1Loss,
-)
-from .margin_loss import (
-    CosineEmbeddingLoss,
-    HingeEmbeddingLoss,
-    MarginRankingLoss,
-    MultiLabelSoftMarginLoss,
-    MultiMarginLoss,
-    SoftMarginLoss,
-    TripletMarginLoss,
-    TripletMarginWithDistanceLoss,
-)
+from .linear import *
+from .loss import *
+from .margin_loss import *
 from .models.bert import BERT, BERTConfig
 from .models.diffusion import (
     AdaptiveLayerNorm,
@@ -134,278 +86,60 @@ from .models.diffusion import (
 )
 from .models.experts import MixtureOfExperts, SwitchLayer, load_balancing_loss, router_z_loss
 from .models.gpt import GPT, GPTConfig
-from .models.graph_conv import (
-    GraphConvolution,
-    add_self_loops,
-    normalize_adjacency,
-)
+from .models.graph_conv import GraphConvolution, add_self_loops, normalize_adjacency
 from .models.mamba import Mamba
 from .models.seq2seq import Seq2SeqTransformer
 from .models.seq2seq_rnn import Seq2SeqRNN
 from .module import Module
-from .norm import (
-    BatchNorm1d,
-    BatchNorm2d,
-    BatchNorm3d,
-    GroupNorm,
-    InstanceNorm1d,
-    InstanceNorm2d,
-    InstanceNorm3d,
-    LayerNorm,
-    RMSNorm,
-)
-from .padding import (
-    CircularPad1d,
-    CircularPad2d,
-    CircularPad3d,
-    ConstantPad1d,
-    ConstantPad2d,
-    ConstantPad3d,
-    ReflectionPad1d,
-    ReflectionPad2d,
-    ReflectionPad3d,
-    ReplicationPad1d,
-    ReplicationPad2d,
-    ReplicationPad3d,
-    ZeroPad1d,
-    ZeroPad2d,
-    ZeroPad3d,
-)
-from .pair_loss import (
-    CLIPLoss,
-    PairwiseRewardLoss,
-)
+from .norm import *
+from .padding import *
+from .pair_loss import *
 from .parallel import DataParallel
-from .parameter import Buffer, Parameter
-from .parameter_container import (
-    ParameterDict,
-    ParameterList,
-)
+from .parameter import *
+from .parameter_container import *
 from .pickles import register_old_names
-from .pooling import (
-    AdaptiveAvgPool1d,
-    AdaptiveAvgPool2d,
-    AdaptiveAvgPool3d,
-    AdaptiveMaxPool1d,
-    AdaptiveMaxPool2d,
-    AdaptiveMaxPool3d,
-    AvgPool1d,
-    AvgPool2d,
-    AvgPool3d,
-    MaxPool1d,
-    MaxPool2d,
-    MaxPool3d,
-)
-from .position import ALiBi, IntegerPosition, LearnedPosition, RotaryPosition, SinusoidalPosition
-from .recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNCell
-from .resample import (
-    ChannelShuffle,
-    Fold,
-    PixelShuffle,
-    PixelUnshuffle,
-    Unfold,
-    Upsample,
-    UpsamplingBilinear2d,
-    UpsamplingNearest2d,
-)
-from .residual import (
-    AddAfterActivation,
-    AddBeforeActivation,
-    ConcatenateSkip,
-    StackedSkip,
-    TwoSkips,
-    stacked_features,
-    stacked_weight,
-)
+from .pooling import *
+from .position import *
+from .recurrent import *
+from .resample import *
+from .residual import *
 from .summary import summary
-from .transformer import Transformer, TransformerDecoder, TransformerEncoder
-from .transformer_layers import TransformerDecoderLayer, TransformerEncoderLayer
+from .transformer import *
+from .transformer_layers import *
 
 add_internal_folder(__file__)
 register_old_names()
 
+# Layers are listed in the __all__ of their files; models and what is not a layer, here.
+# fmt: off
 __all__ = [
-    "BERT",
-    "CELU",
-    "ELU",
-    "GELU",
-    "GLU",
-    "GPT",
-    "GRU",
-    "LSTM",
-    "RNN",
-    "SELU",
-    "ALiBi",
-    "AdaptiveAvgPool1d",
-    "AdaptiveAvgPool2d",
-    "AdaptiveAvgPool3d",
-    "AdaptiveLayerNorm",
-    "AdaptiveMaxPool1d",
-    "AdaptiveMaxPool2d",
-    "AdaptiveMaxPool3d",
-    "AddAfterActivation",
-    "AddBeforeActivation",
-    "AdditiveAttention",
-    "AlphaDropout",
-    "AvgPool1d",
-    "AvgPool2d",
-    "AvgPool3d",
-    "BCELoss",
-    "BCEWithLogitsLoss",
-    "BERTConfig",
-    "BatchNorm1d",
-    "BatchNorm2d",
-    "BatchNorm3d",
-    "Bilinear",
-    "Buffer",
-    "CLIPLoss",
-    "ChannelShuffle",
-    "CircularPad1d",
-    "CircularPad2d",
-    "CircularPad3d",
-    "ConcatenateSkip",
-    "ConstantPad1d",
-    "ConstantPad2d",
-    "ConstantPad3d",
-    "Conv1d",
-    "Conv2d",
-    "Conv3d",
-    "ConvTranspose1d",
-    "ConvTranspose2d",
-    "ConvTranspose3d",
-    "CosineEmbeddingLoss",
-    "CosineSimilarity",
-    "CrossEntropyLoss",
-    "DataParallel",
-    "DiTBlock",
-    "DiTFinalLayer",
-    "Dropout",
-    "Dropout1d",
-    "Dropout2d",
-    "Dropout3d",
-    "Embedding",
-    "FeatureAlphaDropout",
-    "Flatten",
-    "Fold",
-    "GPTConfig",
-    "GRUCell",
-    "GaussianNLLLoss",
-    "GraphConvolution",
-    "GroupNorm",
-    "Hardshrink",
-    "Hardsigmoid",
-    "Hardswish",
-    "Hardtanh",
-    "HingeEmbeddingLoss",
-    "HuberLoss",
-    "Identity",
-    "InstanceNorm1d",
-    "InstanceNorm2d",
-    "InstanceNorm3d",
-    "IntegerPosition",
-    "KLDivLoss",
-    "KVCache",
-    "L1Loss",
-    "LSTMCell",
-    "LayerNorm",
-    "LeakyReLU",
-    "LearnedPosition",
-    "Linear",
-    "LogSigmoid",
-    "LogSoftmax",
-    "MSELoss",
-    "Mamba",
-    "MarginRankingLoss",
-    "MaxPool1d",
-    "MaxPool2d",
-    "MaxPool3d",
-    "Mish",
-    "MixtureOfExperts",
-    "Module",
-    "ModuleDict",
-    "ModuleList",
-    "MultiLabelSoftMarginLoss",
-    "MultiMarginLoss",
-    "MultiheadAttention",
-    "NLLLoss",
-    "PReLU",
-    "PairwiseDistance",
-    "PairwiseRewardLoss",
-    "Parameter",
-    "ParameterDict",
-    "ParameterList",
-    "PatchEmbed",
-    "PixelShuffle",
-    "PixelUnshuffle",
-    "PoissonNLLLoss",
-    "RMSNorm",
-    "RNNCell",
-    "ReLU",
-    "ReLU6",
-    "ReflectionPad1d",
-    "ReflectionPad2d",
-    "ReflectionPad3d",
-    "ReplicationPad1d",
-    "ReplicationPad2d",
-    "ReplicationPad3d",
-    "RotaryPosition",
-    "Seq2SeqRNN",
-    "Seq2SeqTransformer",
-    "Sequential",
-    "SiLU",
-    "Sigmoid",
-    "SinusoidalPosition",
-    "SmoothL1Loss",
-    "SoftMarginLoss",
-    "Softmax",
-    "Softmax2d",
-    "Softmin",
-    "Softplus",
-    "Softshrink",
-    "Softsign",
-    "StackedSkip",
-    "SwitchLayer",
-    "Tanh",
-    "Tanhshrink",
-    "Threshold",
-    "TimestepEmbedding",
-    "Transformer",
-    "TransformerDecoder",
-    "TransformerDecoderLayer",
-    "TransformerEncoder",
-    "TransformerEncoderLayer",
-    "TripletMarginLoss",
-    "TripletMarginWithDistanceLoss",
-    "TwoSkips",
-    "Unflatten",
-    "Unfold",
-    "Upsample",
-    "UpsamplingBilinear2d",
-    "UpsamplingNearest2d",
-    "ZeroPad1d",
-    "ZeroPad2d",
-    "ZeroPad3d",
-    "add_self_loops",
-    "attention_pooling",
-    "beam_search",
-    "capture_attention",
-    "combined_mask",
-    "functional",
-    "generate",
-    "init",
-    "load_balancing_loss",
-    "look_ahead_mask",
-    "modulate",
-    "normalize_adjacency",
-    "padding_mask",
-    "parallel",
-    "patchify",
-    "router_z_loss",
-    "stacked_features",
-    "stacked_weight",
-    "stream",
-    "summary",
-    "timestep_embedding",
-    "unpatchify",
-    "utils",
+    "BERT", "GPT", "AdaptiveLayerNorm", "BERTConfig", "DataParallel", "DiTBlock", "DiTFinalLayer",
+    "GPTConfig", "GraphConvolution", "KVCache", "Mamba", "MixtureOfExperts", "Module",
+    "PatchEmbed", "Seq2SeqRNN", "Seq2SeqTransformer", "SwitchLayer", "TimestepEmbedding",
+    "add_self_loops", "beam_search", "functional", "generate", "init", "load_balancing_loss",
+    "modulate", "normalize_adjacency", "parallel", "patchify", "router_z_loss", "stream",
+    "summary", "timestep_embedding", "unpatchify", "utils",
 ]
+# fmt: on
+__all__ += activation.__all__
+__all__ += attention.__all__
+__all__ += attention_masks.__all__
+__all__ += container.__all__
+__all__ += convolution.__all__
+__all__ += distance.__all__
+__all__ += dropout.__all__
+__all__ += linear.__all__
+__all__ += loss.__all__
+__all__ += margin_loss.__all__
+__all__ += norm.__all__
+__all__ += padding.__all__
+__all__ += pair_loss.__all__
+__all__ += parameter.__all__
+__all__ += parameter_container.__all__
+__all__ += pooling.__all__
+__all__ += position.__all__
+__all__ += recurrent.__all__
+__all__ += resample.__all__
+__all__ += residual.__all__
+__all__ += transformer.__all__
+__all__ += transformer_layers.__all__

@@ -14,6 +14,15 @@ from . import functional as F
 from .module import Module
 from .parameter import Parameter
 
+# fmt: off
+__all__ = [
+    "CELU", "ELU", "GELU", "GLU", "SELU", "Hardshrink", "Hardsigmoid", "Hardswish", "Hardtanh",
+    "LeakyReLU", "LogSigmoid", "LogSoftmax", "Mish", "PReLU", "ReLU", "ReLU6", "SiLU", "Sigmoid",
+    "Softmax", "Softmax2d", "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink",
+    "Threshold",
+]
+# fmt: on
+
 
 class _InPlace(Module):
     """One of those whose only setting is whether the result overwrites the input."""

@@ -11,6 +11,8 @@ from tinytensor.tensor import Tensor
 
 from .module import Module
 
+__all__ = ["Flatten", "Identity", "ModuleDict", "ModuleList", "Sequential", "Unflatten"]
+
 
 class _Numbered(Module):
     """A list of modules, which are its children "0", "1", …"""

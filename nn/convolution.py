@@ -14,6 +14,8 @@ from . import init
 from .module import Module
 from .parameter import Parameter
 
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
+
 Sizes = int | Sequence[int]  # one for every dimension of the image, or one for each
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 

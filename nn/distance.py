@@ -7,6 +7,8 @@ from tinytensor.tensor import Tensor
 from . import functional as F
 from .module import Module
 
+__all__ = ["CosineSimilarity", "PairwiseDistance"]
+
 
 class CosineSimilarity(Module):
     """x1·x2 / (‖x1‖·‖x2‖) along `dim`; lengths below eps count as eps"""

@@ -9,6 +9,8 @@ from tinytensor.tensor import Tensor
 from . import functional as F
 from .module import Module
 
+__all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
+
 
 class _Dropout(Module):
     """The settings that all of them share: p, the probability that an element goes."""

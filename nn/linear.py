@@ -13,6 +13,8 @@ from . import init
 from .module import Module
 from .parameter import Parameter
 
+__all__ = ["Bilinear", "Embedding", "Linear"]
+
 
 class Linear(Module):
     """y = x·Wᵀ + b:  x (…, in_features) → y (…, out_features)

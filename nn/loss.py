@@ -15,6 +15,13 @@ from tinytensor.tensor import Tensor
 from . import functional as F
 from .module import Module
 
+# fmt: off
+__all__ = [
+    "BCELoss", "BCEWithLogitsLoss", "CrossEntropyLoss", "GaussianNLLLoss", "HuberLoss",
+    "KLDivLoss", "L1Loss", "MSELoss", "NLLLoss", "PoissonNLLLoss", "SmoothL1Loss",
+]
+# fmt: on
+
 
 class Loss(Module):
     def __init__(self, size_average: Any = None, reduce: Any = None, reduction: str = "mean"):

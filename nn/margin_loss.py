@@ -11,6 +11,13 @@ from . import functional as F
 from .distance import PairwiseDistance
 from .loss import Loss, WeightedLoss
 
+# fmt: off
+__all__ = [
+    "CosineEmbeddingLoss", "HingeEmbeddingLoss", "MarginRankingLoss", "MultiLabelSoftMarginLoss",
+    "MultiMarginLoss", "SoftMarginLoss", "TripletMarginLoss", "TripletMarginWithDistanceLoss",
+]
+# fmt: on
+
 
 class _MarginLoss(Loss):
     def __init__(

@@ -15,6 +15,13 @@ from . import init
 from .module import Module
 from .parameter import Parameter
 
+# fmt: off
+__all__ = [
+    "BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d",
+    "InstanceNorm3d", "LayerNorm", "RMSNorm",
+]
+# fmt: on
+
 
 def _learned(shape: Any, used: bool, device: Any, dtype: Any) -> Parameter | None:
     return Parameter(tt.empty(shape, device=device, dtype=dtype)) if used else None

@@ -14,6 +14,8 @@ from . import functional as F
 from .module import Module
 from .parameter import Parameter
 
+__all__ = ["CLIPLoss", "PairwiseRewardLoss"]
+
 
 class CLIPLoss(Module):
     """½·(cross_entropy(S, i) + cross_entropy(Sᵀ, i)), S = cos(a_i, b_j) / temperature

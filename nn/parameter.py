@@ -7,6 +7,8 @@ from typing import Any
 import tinytensor as tt
 from tinytensor.tensor import Tensor, fill
 
+__all__ = ["Buffer", "Parameter"]
+
 
 class Parameter(Tensor):
     """A tensor that a Module lists among its parameters when it is set as an attribute.

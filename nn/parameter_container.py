@@ -13,6 +13,8 @@ from .container import pairs_of
 from .module import Module
 from .parameter import Parameter
 
+__all__ = ["ParameterDict", "ParameterList"]
+
 
 def _as_parameter(value: Any) -> Any:
     """Tensors are made parameters; anything else stays what it is."""

@@ -10,6 +10,14 @@ from tinytensor.tensor import Tensor
 from . import functional as F
 from .module import Module
 
+# fmt: off
+__all__ = [
+    "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d",
+    "AdaptiveMaxPool2d", "AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "MaxPool1d",
+    "MaxPool2d", "MaxPool3d",
+]
+# fmt: on
+
 Sizes = int | Sequence[int]  # one for every dimension of the image, or one for each
 
 

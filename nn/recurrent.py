@@ -17,6 +17,8 @@ from .module import Module
 from .parameter import Parameter
 from .recurrent_base import RNNBase, State, Weights
 
+__all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"]
+
 # ------------------------------------------------------------------------------------------
 # Whole sequences
 # ------------------------------------------------------------------------------------------

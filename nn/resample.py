@@ -10,6 +10,13 @@ from tinytensor.tensor import Tensor
 from . import functional as F
 from .module import Module
 
+# fmt: off
+__all__ = [
+    "ChannelShuffle", "Fold", "PixelShuffle", "PixelUnshuffle", "Unfold", "Upsample",
+    "UpsamplingBilinear2d", "UpsamplingNearest2d",
+]
+# fmt: on
+
 Sizes = int | Sequence[int]  # one for every dimension of the image, or one for each
 
 

@@ -72,6 +72,7 @@ from . import compat, create, linalg, ops  # isort: skip
 from .compat import *  # isort: skip
 from .create import *  # isort: skip
 from .create import random  # isort: skip
+from .create import tensor as tensor  # isort: skip  # which mypy takes for the module
 
 # Last: they are written with the functions above.
 from . import distributions  # isort: skip
