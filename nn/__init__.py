@@ -24,7 +24,7 @@ losses        loss, margin_loss, pair_loss
 functions     functional    the functions, as in torch.nn.functional
               init          initial values of parameters, as in torch.nn.init
 
-rooms         generation/   greedy, sampling, beam search, key-value caches
+packages      generation/   greedy, sampling, beam search, key-value caches
               models/       GPT, BERT, translators, Mamba, diffusion, experts, graph convolution
               utils/        gradient clipping, parametrizations, packed sequences
 """

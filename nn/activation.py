@@ -1,4 +1,4 @@
-"""Functions of single elements, and softmax, as layers.
+"""Activation functions as layers.
 
 The functions are in `tinytensor/ops/activation.py`, `rectifier.py` and `softmax.py`.
 """
@@ -25,7 +25,7 @@ __all__ = [
 
 
 class _InPlace(Module):
-    """One of those whose only setting is whether the result overwrites the input."""
+    """Base class of activations whose only setting is whether they overwrite their input."""
 
     def __init__(self, inplace: bool = False):
         super().__init__()
@@ -122,7 +122,7 @@ class Hardsigmoid(_InPlace):
         return F.hardsigmoid(input, inplace=self.inplace)
 
     def extra_repr(self) -> str:
-        return ""  # as in PyTorch, which does not show it here
+        return ""  # as in PyTorch, which does not show inplace here
 
 
 class Hardswish(_InPlace):
@@ -132,7 +132,7 @@ class Hardswish(_InPlace):
         return F.hardswish(input, inplace=self.inplace)
 
     def extra_repr(self) -> str:
-        return ""  # as in PyTorch, which does not show it here
+        return ""  # as in PyTorch, which does not show inplace here
 
 
 # ------------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ class LeakyReLU(Module):
 class PReLU(Module):
     """y = x where x > 0, else weight·x, with a learned weight for each channel or one for all.
 
-    num_parameters: 1, or the number of channels C of x (N, C, …). init: where the weight starts.
+    num_parameters: 1, or the number of channels C of x (N, C, …). init: initial weight.
     """
 
     def __init__(
@@ -326,7 +326,7 @@ class GLU(Module):
 
 
 class _OverDim(Module):
-    """Softmax and its kin, whose setting is the dimension over which they sum to 1."""
+    """Base class of Softmax, LogSoftmax and Softmin. dim: the dimension to normalise over."""
 
     def __init__(self, dim: int | None = None):
         super().__init__()

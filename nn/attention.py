@@ -1,10 +1,10 @@
-"""Attention: each query takes a weighted average of values, by how well it fits their keys.
+"""Attention: each query averages the values, weighted by how well it matches their keys.
 
-The row convention, used throughout, has one token in each row: softmax(Q·Kᵀ/√d)·V. It is
+The row convention, used throughout, has one token in each row: softmax(Q·Kᵀ/√d)·V, which is
 `F.scaled_dot_product_attention`. The column convention has one token in each column, X·A; see
 `attention_pooling`.
 
-Boolean masks given to modules are PyTorch's: True means "may not be attended to".
+Boolean masks follow PyTorch's modules: True means "may not be attended to".
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ def attend(
     is_causal: bool = False,
     need_weights: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """(softmax(query·keyᵀ/√D + mask)·value, the weights if asked for); the core of all modules.
+    """(softmax(query·keyᵀ/√D + mask)·value, weights or None): the core of dot-product attention.
 
-    query (N, H, L, D), key and value (N, H, S, D); gives (N, H, L, D) and (N, H, L, S). Arguments
-    as of `F.scaled_dot_product_attention`, which does the work unless someone wants the weights.
-    The weights returned are those after dropout, the ones captured are those before.
+    query (N, H, L, D), key and value (N, H, S, D) → (N, H, L, D) and (N, H, L, S). The arguments
+    are those of `F.scaled_dot_product_attention`, which does the work unless the weights are needed
+    or captured. Returned weights are after dropout, captured ones before.
     """
     if not need_weights and not capturing():
         y = F.scaled_dot_product_attention(query, key, value, attn_mask, dropout_p, is_causal)
@@ -55,8 +55,8 @@ def attention_pooling(X: Tensor, A: Tensor) -> Tensor:
     """Y = X·A: attention in the column convention, with given weights.
 
     X (…, d, n) has a token in each column. Column j of A (…, n, m) holds the weights with which
-    the n tokens are mixed into output j, and sums to 1; gives (…, d, m). The row convention is the
-    same thing transposed: Yᵀ = Aᵀ·Xᵀ, with a token in each row and rows of Aᵀ that sum to 1.
+    the n tokens are mixed into output j, and sums to 1; Y is (…, d, m). The row convention is the
+    transpose: Yᵀ = Aᵀ·Xᵀ, with a token in each row and rows of Aᵀ that sum to 1.
     """
     if X.ndim < 2 or A.ndim < 2 or X.shape[-1] != A.shape[-2]:
         raise ShapeError(
@@ -70,12 +70,11 @@ class MultiheadAttention(Module):
     """concat(head₁, …, headₕ)·Woᵀ,  headᵢ = softmax(Qᵢ·Kᵢᵀ/√d)·Vᵢ,  d = embed_dim / num_heads
 
     where Q = query·Wqᵀ, K = key·Wkᵀ, V = value·Wvᵀ (plus biases), and head i has the i-th d columns
-    of each. The three matrices lie one above the other in `in_proj_weight` (3·E, E); if keys or
-    values have other widths (kdim, vdim), they are `q_proj_weight`, `k_proj_weight` and
-    `v_proj_weight`.
+    of each. The three matrices are stacked in `in_proj_weight` (3·E, E). If keys or values have
+    other widths (kdim, vdim), they are separate: `q_proj_weight`, `k_proj_weight`, `v_proj_weight`.
 
-    dropout: of attention weights. bias: of all four projections. add_bias_kv: one more key and
-    value, learned. add_zero_attn: one more key and value, of zeros. batch_first: sequences are
+    dropout: on the attention weights. bias: in all four projections. add_bias_kv: append a learned
+    key and value. add_zero_attn: append a key and value of zeros. batch_first: sequences are
     (N, L, E), not (L, N, E).
     """
 
@@ -160,14 +159,14 @@ class MultiheadAttention(Module):
         query (N, L, E), key (N, S, kdim), value (N, S, vdim) if batch_first; (L, N, E) and so on
         if not; or all without N.
 
-        key_padding_mask: (N, S). attn_mask: (L, S) or (N·num_heads, L, S). Either: boolean, True
-            where a key may not be attended to, or numbers that are added to the scores.
+        key_padding_mask: (N, S). attn_mask: (L, S) or (N·num_heads, L, S). Each is boolean, True
+            where a key may not be attended to, or holds numbers that are added to the scores.
         need_weights: return the attention weights, averaged over the heads; with
             average_attn_weights=False those of each head, (N, num_heads, L, S).
         is_causal: a hint that attn_mask, which must be given too, is the look-ahead mask.
-        cache: earlier keys and values, which come before those given here. S is the number of all.
+        cache: earlier keys and values, which precede the given ones. S counts all of them.
 
-        A query that may attend to nothing gets an average of zeros (in PyTorch: NaN).
+        For a query that may attend to no key, the average is 0 (in PyTorch: NaN).
         """
         self._check(query, key, value)
         q, k, v = self._heads(query, key, value, cache)
@@ -195,7 +194,7 @@ class MultiheadAttention(Module):
     def _heads(
         self, query: Tensor, key: Tensor, value: Tensor, cache: LayerCache | MemoryCache | None
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Q (N, H, L, D), K and V (N, H, S, D), the latter two with what the cache has."""
+        """Q (N, H, L, D), K and V (N, H, S, D), the latter two including the cached ones."""
         if cache is not None and cache.complete:
             q = self._split_heads(self._project_query(query))
             return q, cache.keys, cache.values
@@ -211,7 +210,7 @@ class MultiheadAttention(Module):
         return F.linear(query, weight, None if bias is None else bias[: self.embed_dim])
 
     def _project(self, query: Tensor, key: Tensor, value: Tensor) -> tuple[Tensor, ...]:
-        """Q, K, V, each of width E; in self-attention by one product."""
+        """Q, K, V, each of width E; for self-attention in a single product."""
         weight, bias = self.in_proj_weight, self.in_proj_bias
         if weight is not None and query is key and key is value:
             return F.linear(query, weight, bias).chunk(3, dim=-1)  # (…, 3·E) → 3 × (…, E)
@@ -232,7 +231,7 @@ class MultiheadAttention(Module):
         return x.permute(1, 2, 0, 3)  # (L, N, H, D) → (N, H, L, D)
 
     def _join_heads(self, x: Tensor) -> Tensor:
-        """What _split_heads does, undone."""
+        """The inverse of _split_heads."""
         if x.ndim == 3:
             x = x.permute(1, 0, 2)  # (H, L, D) → (L, H, D)
         elif self.batch_first:
@@ -244,7 +243,7 @@ class MultiheadAttention(Module):
     def _merge_masks(
         self, attn_mask: Tensor | None, key_padding_mask: Tensor | None, q: Tensor, k: Tensor
     ) -> Tensor | None:
-        """What both masks add to the scores (N, H, L, S), or (H, L, S) if there is no N."""
+        """The sum of both masks, to add to the scores (N, H, L, S), or (H, L, S) without N."""
         batch, queries, keys = tuple(q.shape[:-3]), q.shape[-2], k.shape[-2]
         total = None
         if attn_mask is not None:
@@ -269,7 +268,7 @@ class MultiheadAttention(Module):
         return total
 
     def _check(self, query: Tensor, key: Tensor, value: Tensor) -> None:
-        """Refuse sequences whose dimensions, batch sizes or widths do not go together."""
+        """Raise ShapeError if dimensions, batch sizes, widths or lengths do not match."""
         if query.ndim not in (2, 3):
             raise ShapeError(
                 f"MultiheadAttention: query has shape {tuple(query.shape)}, expected 3 dimensions, "
@@ -300,7 +299,7 @@ class MultiheadAttention(Module):
 def _append_key(
     k: Tensor, extra_k: Tensor, v: Tensor, extra_v: Tensor, mask: Tensor | None
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """k and v (…, H, S, D) with one more token of H·D numbers, which no mask hides."""
+    """Append a token of H·D numbers to k and v (…, H, S, D); the mask does not hide it."""
 
     def append(x: Tensor, token: Tensor) -> Tensor:
         heads, width = x.shape[-3], x.shape[-1]
@@ -344,9 +343,9 @@ class AdditiveAttention(Module):
     ) -> tuple[Tensor, Tensor]:
         """(output (N, L, value's width), weights (N, L, S))
 
-        query (N, L, query_dim), or (N, query_dim) for one query, which gives (N, width) and (N, S).
+        query (N, L, query_dim), or (N, query_dim) for one query; then (N, width) and (N, S).
         key (N, S, key_dim), value (N, S, width), by default the keys. key_padding_mask (N, S): True
-        where a key may not be attended to; a query that may attend to nothing gets zeros.
+        where a key may not be attended to; a query that may attend to no key gets zeros.
         """
         single = query.ndim == 2
         if single:
@@ -365,11 +364,11 @@ class AdditiveAttention(Module):
 
 
 def masked_softmax(scores: Tensor, key_padding_mask: Tensor | None) -> Tensor:
-    """softmax over the last dimension, 0 where masked, also where a whole row is."""
+    """softmax over the last dimension, 0 where masked, even where a whole row is masked."""
     if key_padding_mask is None:
         return F.softmax(scores, dim=-1)
     mask = key_padding_mask.unsqueeze(1)  # (N, S) → (N, 1, S)
-    lowest = tt.finfo(scores.dtype).min  # not −inf: a row of nothing else would give NaN
+    lowest = tt.finfo(scores.dtype).min  # not −inf: a fully masked row would be NaN
     return F.softmax(scores.masked_fill(mask, lowest), dim=-1).masked_fill(mask, 0.0)
 
 

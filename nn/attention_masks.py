@@ -1,7 +1,7 @@
 """Masks for attention: which keys may not be attended to.
 
 Boolean masks are PyTorch's module masks: True means "may not be attended to". (The function
-`F.scaled_dot_product_attention` has it the other way round, as in PyTorch.)
+`F.scaled_dot_product_attention` uses the opposite convention, as in PyTorch.)
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def look_ahead_mask(size: int, device: Any = None) -> Tensor:
 
 
 def combined_mask(padding: Tensor, look_ahead: Tensor, num_heads: int | None = None) -> Tensor:
-    """True where padding (N, S) or look_ahead (L, S) is: (N, L, S).
+    """True where padding (N, S) or look_ahead (L, S) is True: (N, L, S).
 
     With num_heads, repeated for each head, (N·num_heads, L, S): a 3-D `attn_mask`.
     """

@@ -1,4 +1,4 @@
-"""Modules in lists and dicts, and those that only pass on or reshape."""
+"""Containers of modules, and modules that only pass on or reshape their input."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Flatten", "Identity", "ModuleDict", "ModuleList", "Sequential", "Unf
 
 
 class _Numbered(Module):
-    """A list of modules, which are its children "0", "1", …"""
+    """A list of modules, registered as children "0", "1", …"""
 
     def _key(self, index: Any) -> str:
         keys = list(self._modules)
@@ -27,7 +27,7 @@ class _Numbered(Module):
         return keys[index]
 
     def _refill(self, modules: Iterable[Module]) -> None:
-        """Hold these modules instead, numbered from 0."""
+        """Replace the contents by these modules, numbered from 0."""
         modules = list(modules)
         self._modules.clear()
         for module in modules:
@@ -39,7 +39,7 @@ class _Numbered(Module):
         return self._modules[self._key(index)]
 
     def _part(self, index: slice) -> Any:
-        """A container of the same kind with some of the modules."""
+        """A container of the same class with a slice of the modules."""
         return type(self)().extend(list(self)[index])
 
     def __setitem__(self, index: int, module: Module) -> None:
@@ -78,7 +78,7 @@ class _Numbered(Module):
         return self
 
     def insert(self, index: int, module: Module) -> Any:
-        """Put a module before the one at index."""
+        """Insert a module before the one at index."""
         if not isinstance(module, Module):
             raise TypeError(
                 f"{type(self).__name__}.insert: got {type(module).__name__}, expected a Module"
@@ -93,7 +93,7 @@ class _Numbered(Module):
         return self
 
     def pop(self, key: Any) -> Any:
-        """Take a module, or a slice of them, out."""
+        """Remove and return a module, or a slice of them."""
         module = self[key]
         del self[key]
         return module
@@ -102,7 +102,7 @@ class _Numbered(Module):
 class Sequential(_Numbered):
     """y = fₙ(… f₂(f₁(x)))
 
-    Of modules, which are numbered, or of one OrderedDict of modules, which keep their names.
+    Takes modules, which are numbered, or one OrderedDict of modules, which keep their names.
     """
 
     def __init__(self, *args: Any):
@@ -119,7 +119,7 @@ class Sequential(_Numbered):
         return input
 
     def _part(self, index: slice) -> Any:
-        return type(self)(OrderedDict(list(self._modules.items())[index]))  # names stay
+        return type(self)(OrderedDict(list(self._modules.items())[index]))  # keeps the names
 
     def __add__(self, other: Sequential) -> Sequential:
         return Sequential().extend(self).extend(self._checked(other))
@@ -128,7 +128,7 @@ class Sequential(_Numbered):
         return self.extend(self._checked(other))
 
     def __mul__(self, times: int) -> Sequential:
-        """The same modules, shared, several times over."""
+        """A Sequential that repeats the same modules, with shared parameters."""
         combined = Sequential()
         for _ in range(self._checked_times(times)):
             combined.extend(self)
@@ -158,7 +158,7 @@ class Sequential(_Numbered):
 
 
 class ModuleList(_Numbered):
-    """A list of modules that are registered. It has no forward: call the modules themselves."""
+    """A list of registered modules. It has no forward: call the modules themselves."""
 
     def __init__(self, modules: Iterable[Module] | None = None):
         super().__init__()
@@ -172,7 +172,7 @@ class ModuleList(_Numbered):
         return self.extend(other)
 
     def __repr__(self) -> str:
-        """One after the other, equal neighbours as one: "(0-5): 6 x Block(…)"."""
+        """List the modules, with equal neighbours on one line: "(0-5): 6 x Block(…)"."""
         texts = [repr(module) for module in self]
         if not texts:
             return f"{self._get_name()}()"
@@ -206,7 +206,7 @@ def pairs_of(name: str, source: Any) -> list[tuple[str, Any]]:
 
 
 class ModuleDict(Module):
-    """A dict of modules that are registered under its keys. It has no forward."""
+    """A dict of modules, registered under its keys. It has no forward."""
 
     def __init__(self, modules: Any = None):
         super().__init__()
@@ -253,12 +253,12 @@ class ModuleDict(Module):
 
 
 # ------------------------------------------------------------------------------------------
-# Passing on and reshaping
+# Identity and reshaping
 # ------------------------------------------------------------------------------------------
 
 
 class Identity(Module):
-    """y = x, whatever the constructor was given."""
+    """y = x; the constructor ignores its arguments."""
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__()
@@ -268,7 +268,7 @@ class Identity(Module):
 
 
 class Flatten(Module):
-    """The dimensions start_dim to end_dim in one: (N, C, H, W) → (N, C·H·W) by default."""
+    """Merge dimensions start_dim to end_dim: (N, C, H, W) → (N, C·H·W) by default."""
 
     def __init__(self, start_dim: int = 1, end_dim: int = -1):
         super().__init__()
@@ -283,7 +283,7 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Dimension dim in several, of sizes unflattened_size: (…, C·H·W, …) → (…, C, H, W, …)."""
+    """Split dimension dim into unflattened_size: (…, C·H·W, …) → (…, C, H, W, …)."""
 
     def __init__(self, dim: int, unflattened_size: Any):
         super().__init__()

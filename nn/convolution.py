@@ -1,4 +1,4 @@
-"""Convolution layers, and transposed ones, over lines (1d), pictures (2d) and volumes (3d)."""
+"""Convolution and transposed convolution over sequences (1d), images (2d) and volumes (3d)."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from .parameter import Parameter
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
 
-Sizes = int | Sequence[int]  # one for every dimension of the image, or one for each
+Sizes = int | Sequence[int]  # one int for all dimensions of the image, or one for each
 PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 def _each(value: Any, dims: int) -> tuple:
-    """One for each dimension of the image."""
+    """A tuple with one value for each dimension of the image."""
     return tuple(value) if isinstance(value, (tuple, list)) else (value,) * dims
 
 
 class _Convolution(Module):
-    """The settings, weight and bias of a convolution, transposed or not.
+    """Base class of all convolutions, transposed or not: settings, weight and bias.
 
     weight (out_channels, in_channels / groups, kernel …), transposed (in_channels, out_channels /
-    groups, kernel …); bias (out_channels). Both start uniform in ±1/√(weights for one output).
+    groups, kernel …); bias (out_channels). Both start uniform in ±1/√(elements of weight[0]).
     """
 
     dims: int  # of the image
@@ -135,8 +135,8 @@ class _Conv(_Convolution):
         )
 
     def _pad_amounts(self) -> list[int]:
-        """(before, after) for each dimension, the last one first."""
-        if self.padding == "same":  # an odd number of elements is one more at the end
+        """(before, after) for each dimension, the last dimension first, as F.pad takes them."""
+        if self.padding == "same":  # of an odd total, the end gets one more
             total = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]
             ends = [(n // 2, n - n // 2) for n in total]
         elif self.padding == "valid":
@@ -159,16 +159,16 @@ class Conv1d(_Conv):
 class Conv2d(_Conv):
     """y[o] = b[o] + Σ w[o, c]⋆x[c]:  x (N, in_channels, H, W) → y (N, out_channels, H', W')
 
-    ⋆ slides a kernel over a picture: each pixel of y is a weighted sum of a window of x. x may also
-    come without the N. H' = (H + 2·padding − dilation·(kernel_size − 1) − 1) // stride + 1, and the
-    same for W'.
+    ⋆ slides a kernel over an image: each pixel of y is a weighted sum of a window of x. N is
+    optional. H' = (H + 2·padding − dilation·(kernel_size − 1) − 1) // stride + 1, and the same for
+    W'.
 
-    kernel_size:   of a window: one int, or (height, width), as all sizes here
-    stride:        how far a window is from the next
-    padding:       how many pixels to add all around; "same": as many as keep the size; "valid": 0
-    dilation:      how far the elements of a window are apart
-    groups:        channels are divided into so many groups that do not mix
-    padding_mode:  what is added: "zeros", "reflect", "replicate" or "circular", see F.pad
+    kernel_size:   size of a window: one int, or (height, width), like all sizes here
+    stride:        step from one window to the next
+    padding:       pixels to add on each side; "same": as many as keep the size; "valid": none
+    dilation:      distance between the elements of a window
+    groups:        number of groups of channels; each group is convolved separately
+    padding_mode:  what to pad with: "zeros", "reflect", "replicate" or "circular", see F.pad
     """
 
     dims = 2
@@ -211,7 +211,7 @@ class _ConvTranspose(_Convolution):
         )  # fmt: skip
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        """output_size: the size of the result, (H', W'), where stride leaves several open."""
+        """output_size: the size (H', W') of the result, where the stride allows several."""
         extra = self.output_padding
         if output_size is not None:
             extra = self._padding_for(tuple(output_size), tuple(input.shape[-self.dims :]))
@@ -221,7 +221,7 @@ class _ConvTranspose(_Convolution):
         )  # fmt: skip
 
     def _padding_for(self, output_size: tuple, input_size: tuple) -> tuple:
-        """The output_padding that gives a size, which may come with batch and channels before."""
+        """The output_padding for a size, which may include the batch and channel dimensions."""
         name = type(self).__name__
         if len(output_size) not in (self.dims, self.dims + 1, self.dims + 2):
             raise ValueError(f"{name}: got output_size {output_size}, expected {self.dims} numbers")
@@ -237,7 +237,7 @@ class _ConvTranspose(_Convolution):
 
 
 class ConvTranspose1d(_ConvTranspose):
-    """Conv1d's map of gradients: x (N, in_channels, L) → y (N, out_channels, L')
+    """The transpose of Conv1d: x (N, in_channels, L) → y (N, out_channels, L')
 
     The arguments are those of ConvTranspose2d.
     """
@@ -247,13 +247,14 @@ class ConvTranspose1d(_ConvTranspose):
 
 
 class ConvTranspose2d(_ConvTranspose):
-    """Conv2d's map of gradients: x (N, in_channels, H, W) → y (N, out_channels, H', W')
+    """The transpose of Conv2d: x (N, in_channels, H, W) → y (N, out_channels, H', W')
 
-    Each pixel of x, times the kernel, is added to a window of y: with a stride, y is larger than x.
+    Each pixel of x, times the kernel, is added to a window of y, as in the gradient of Conv2d. With
+    a stride, y is larger than x.
     H' = (H − 1)·stride − 2·padding + dilation·(kernel_size − 1) + output_padding + 1.
 
-    padding:         how many pixels to take away all around y
-    output_padding:  how many to add at its end; several sizes of y have an x of one size
+    padding:         pixels to remove on each side of y
+    output_padding:  pixels to add at its end, as Conv2d maps several sizes of y to one size of x
 
     The other arguments are those of Conv2d.
     """
@@ -263,7 +264,7 @@ class ConvTranspose2d(_ConvTranspose):
 
 
 class ConvTranspose3d(_ConvTranspose):
-    """Conv3d's map of gradients: x (N, in_channels, D, H, W) → y (N, out_channels, D', H', W')
+    """The transpose of Conv3d: x (N, in_channels, D, H, W) → y (N, out_channels, D', H', W')
 
     The arguments are those of ConvTranspose2d.
     """

@@ -1,4 +1,4 @@
-"""How near two vectors are, as modules; the equations are in tinytensor/ops/distance.py."""
+"""Similarity and distance as modules; the equations are in tinytensor/ops/distance.py."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["CosineSimilarity", "PairwiseDistance"]
 
 
 class CosineSimilarity(Module):
-    """x1·x2 / (‖x1‖·‖x2‖) along `dim`; lengths below eps count as eps"""
+    """x1·x2 / (‖x1‖·‖x2‖) along `dim`; norms below eps count as eps"""
 
     def __init__(self, dim: int = 1, eps: float = 1e-8):
         super().__init__()

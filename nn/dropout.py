@@ -1,4 +1,4 @@
-"""Layers that set some of their input to zero while training, and pass it on otherwise."""
+"""Dropout layers: zero random elements while training, do nothing in evaluation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "Fe
 
 
 class _Dropout(Module):
-    """The settings that all of them share: p, the probability that an element goes."""
+    """Base class of the dropout layers. p: the probability that an element is dropped."""
 
     function: Callable[..., Tensor]
 
@@ -57,7 +57,7 @@ class Dropout3d(_Dropout):
 
 
 class AlphaDropout(_Dropout):
-    """Dropout that keeps mean 0 and variance 1: to SELU's lowest value, then scaled and shifted."""
+    """Dropout that keeps mean 0 and variance 1: drops to SELU's minimum, then scales and shifts."""
 
     function = staticmethod(F.alpha_dropout)
 

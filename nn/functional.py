@@ -1,6 +1,6 @@
-"""The functions of neural networks, under the names of torch.nn.functional.
+"""Functions for neural networks, under the names of torch.nn.functional.
 
-They are tinytensor's own ops, written in `tinytensor/ops/`. `relu as relu` marks a name as public.
+They are tinytensor's own ops, defined in `tinytensor/ops/`. `relu as relu` marks a name as public.
 """
 
 # fmt: off

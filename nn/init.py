@@ -1,7 +1,7 @@
-"""Starting values of parameters, under the names of torch.nn.init.
+"""Initial values of parameters, under the names of torch.nn.init.
 
 Each function fills a tensor in place, outside the graph, and returns it. fan_in and fan_out are the
-numbers of values that a unit reads and is read by: for a weight (out, in, kernel …), in·kernel and
+numbers of inputs to a unit and of units it feeds: for a weight (out, in, kernel …), in·kernel and
 out·kernel.
 """
 
@@ -21,7 +21,7 @@ from tinytensor.tensor import Tensor
 
 
 def _outside_the_graph(function: Callable) -> Callable:
-    """The function, run without recording: starting values have no history."""
+    """Decorator: run the function without recording, as initial values have no history."""
 
     @wraps(function)
     def run(*args: Any, **kwargs: Any) -> Any:
@@ -61,17 +61,17 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Normal, of which only values within [a, b] occur.
+    """Normal, truncated to [a, b].
 
-    Values are drawn until one is accepted: normal ones that lie in [a, b] or, where few of them
-    would, uniform ones with a probability in proportion to the density.
+    Rejection sampling: from the normal distribution, accepting values in [a, b], or, where at most
+    30 % would be accepted, from a uniform one, accepting in proportion to the density.
     """
     low, high = ((1 + math.erf((x - mean) / std / math.sqrt(2))) / 2 for x in (a, b))
     common = high - low > 0.3
     peak = max(a, min(mean, b))
 
     def draw() -> tuple[Tensor, Tensor]:
-        """Candidates, and which of them are refused."""
+        """Candidates, and which of them are rejected."""
         if common:
             drawn = tt.empty_like(tensor).normal_(mean, std, generator=generator)
             return drawn, (drawn < a) | (drawn > b)
@@ -90,25 +90,25 @@ def trunc_normal_(
 
 @_outside_the_graph
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """val everywhere."""
+    """Fill with val."""
     return tensor.fill_(val)
 
 
 @_outside_the_graph
 def ones_(tensor: Tensor) -> Tensor:
-    """1 everywhere."""
+    """Fill with ones."""
     return tensor.fill_(1.0)
 
 
 @_outside_the_graph
 def zeros_(tensor: Tensor) -> Tensor:
-    """0 everywhere."""
+    """Fill with zeros."""
     return tensor.zero_()
 
 
 @_outside_the_graph
 def eye_(tensor: Tensor) -> Tensor:
-    """The identity matrix."""
+    """Fill with the identity matrix."""
     if tensor.ndim != 2:
         raise ValueError(f"eye_: got a tensor of {tensor.ndim} dimensions, expected 2")
     return tensor.copy_(tt.eye(*tensor.shape, device=tensor.device))
@@ -116,7 +116,7 @@ def eye_(tensor: Tensor) -> Tensor:
 
 @_outside_the_graph
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """The kernel (out, in, k …) that passes its input on: 1 in the middle of channel i → i."""
+    """Identity kernel (out, in, k …): 1 in the middle of the kernel from channel i to i."""
     if tensor.ndim not in (3, 4, 5):
         raise ValueError(f"dirac_: got a tensor of {tensor.ndim} dimensions, expected 3, 4 or 5")
     out_channels, in_channels, *kernel = tensor.shape
@@ -133,12 +133,12 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 
 # ------------------------------------------------------------------------------------------
-# Distributions that keep the size of values from layer to layer
+# Distributions that keep the variance from layer to layer
 # ------------------------------------------------------------------------------------------
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    """How many values a unit reads and is read by."""
+    """The numbers of inputs to a unit and of units it feeds."""
     if tensor.ndim < 2:
         raise ValueError(
             f"init: got a tensor of shape {tuple(tensor.shape)}, expected at least 2 dimensions; "
@@ -157,7 +157,7 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """By how much weights must be larger to make up for what the nonlinearity takes away."""
+    """The factor on the weights that makes up for the nonlinearity's change of variance."""
     gains = {"sigmoid": 1.0, "tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4, "linear": 1.0}
     for n in "123":
         gains |= {f"conv{n}d": 1.0, f"conv_transpose{n}d": 1.0}
@@ -241,7 +241,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     rows, columns = tensor.shape[0], tensor.numel() // tensor.shape[0]
     tall = tt.empty(max(rows, columns), min(rows, columns), device=tensor.device)
     tall.normal_(generator=generator)
-    # a = Q·R with a positive diagonal of R: that makes Q unique, and evenly spread.
+    # tall = Q·R; a positive diagonal of R makes Q unique and uniformly distributed.
     q, r = np.linalg.qr(tall.cpu().numpy())
     q = q * np.sign(np.diagonal(r))
     q = q if rows >= columns else q.T
@@ -253,7 +253,7 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
 def sparse_(
     tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None
 ) -> Tensor:
-    """Normal with mean 0, then a share `sparsity` of each column, chosen at random, set to 0."""
+    """Normal with mean 0; a random fraction `sparsity` of each column is set to 0."""
     if tensor.ndim != 2:
         raise ValueError(f"sparse_: got a tensor of {tensor.ndim} dimensions, expected 2")
     rows, columns = tensor.shape

@@ -1,4 +1,4 @@
-"""Linear maps and tables of vectors."""
+"""Linear and bilinear layers, and embedding tables."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ class Embedding(Module):
         scale_grad_by_freq: bool = False,
         sparse: bool = False,
     ) -> Embedding:
-        """An Embedding on a given table (rows, width), which is not learned unless freeze=False."""
+        """An Embedding with a given table (rows, width), frozen unless freeze=False."""
         if embeddings.ndim != 2:
             raise AssertionError(
                 f"from_pretrained: got a table of shape {tuple(embeddings.shape)}, expected "

@@ -1,8 +1,8 @@
 """Losses as modules: each holds its settings; the equations are in the functions of `F`.
 
-The functions are in `tinytensor/ops/cross_entropy.py`, `loss.py` and `distribution_loss.py`; losses
-with a margin are in margin_loss.py, there and here. `reduction` is "mean", "sum" or "none"
-everywhere; size_average and reduce are PyTorch's older words for it.
+The functions are in `tinytensor/ops/cross_entropy.py`, `loss.py` and `distribution_loss.py`; margin
+losses are in margin_loss.py, both there and here. `reduction` is "mean", "sum" or "none" for every
+loss; size_average and reduce are PyTorch's deprecated names for it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Loss(Module):
 
 
 class WeightedLoss(Loss):
-    """One with a weight, for each class or element, that moves with the module."""
+    """Base class of losses with a weight for each class or element, kept as a buffer."""
 
     weight: Tensor | None
 
@@ -53,10 +53,10 @@ class WeightedLoss(Loss):
 
 
 class CrossEntropyLoss(WeightedLoss):
-    """−log softmax(input)[target]:  input (N, C, …), target class numbers (N, …) or as input
+    """−log softmax(input)[target]:  input (N, C, …), target class indices (N, …)
 
-    weight (C): how much each class counts. label_smoothing: this part of the target is spread
-    evenly over all classes.
+    target may also be probabilities (N, C, …). weight (C): how much each class counts.
+    label_smoothing: this fraction of the target is spread evenly over all classes.
     """
 
     def __init__(
@@ -132,7 +132,7 @@ class BCELoss(WeightedLoss):
 
 
 class BCEWithLogitsLoss(Loss):
-    """BCELoss of σ(input), without the loss of digits; pos_weight weights the "yes" part."""
+    """BCELoss of σ(input), numerically stable; pos_weight: weight of the term target·log σ."""
 
     weight: Tensor | None
     pos_weight: Tensor | None
@@ -184,7 +184,7 @@ class PoissonNLLLoss(Loss):
 
 
 class GaussianNLLLoss(Loss):
-    """½·(log var + (input − target)² / var), with var not below eps; full adds ½·log 2π"""
+    """½·(log var + (input − target)² / var), with var at least eps; full adds ½·log 2π"""
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean"):
         super().__init__(None, None, reduction)
@@ -198,7 +198,7 @@ class GaussianNLLLoss(Loss):
 
 
 # ------------------------------------------------------------------------------------------
-# Differences
+# Regression
 # ------------------------------------------------------------------------------------------
 
 

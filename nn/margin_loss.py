@@ -1,4 +1,4 @@
-"""Losses with a margin as modules; the equations are in tinytensor/ops/margin_loss.py."""
+"""Margin losses as modules; the equations are in tinytensor/ops/margin_loss.py."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class HingeEmbeddingLoss(_MarginLoss):
 class TripletMarginLoss(Loss):
     """max(0, margin + ‖anchor − positive‖ₚ − ‖anchor − negative‖ₚ)
 
-    swap: use the distance of positive and negative where that is the smaller.
+    swap: use ‖positive − negative‖ₚ as the second distance where it is smaller.
     """
 
     def __init__(
@@ -106,7 +106,7 @@ class TripletMarginWithDistanceLoss(Loss):
     """max(0, margin + d(anchor, positive) − d(anchor, negative))
 
     distance_function: d, of two tensors; PairwiseDistance() by default. swap: use d(positive,
-    negative) where that is the smaller.
+    negative) as the second distance where it is smaller.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class SoftMarginLoss(Loss):
 class MultiMarginLoss(WeightedLoss):
     """Σ max(0, margin − input[target] + input[c])ᵖ / C over the classes c other than the target
 
-    input (N, C), target class numbers (N). weight (C): how much each class counts.
+    input (N, C), target class indices (N). weight (C): how much each class counts.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
-"""Module: a part of a network, with its parameters, buffers and smaller modules.
+"""Module: a part of a network, with its parameters, buffers and submodules.
 
 Attributes that are Parameters, Buffers or Modules are registered in order, so that a network can be
-listed, saved, moved and trained as a whole. Calling a module runs its `forward`, and every op made
-meanwhile carries the module's path ("GPT.blocks.0.attn").
+listed, saved, moved and trained as a whole. Calling a module runs its `forward`, and every op
+recorded during the call carries the module's path ("GPT.blocks.0.attn").
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .parameter import Buffer, Parameter
 
 
 class _Registrations:
-    """Counts changes to any module's children, so that known paths can be told from stale ones."""
+    """Counts registrations of child modules: cached paths are stale when the count has changed."""
 
     count = 0
 
@@ -33,9 +33,9 @@ outermost: WeakValueDictionary[int, Module] = WeakValueDictionary()
 
 
 class MissingAttribute(AttributeError):
-    """Its text is made when it is read: most are only asked for by hasattr, which throws it away.
+    """AttributeError that builds its message only when read: hasattr discards it unread.
 
-    Looking for a similar name takes a thousand times as long as not finding the attribute.
+    Searching for a similar name takes a thousand times as long as the failed lookup.
     """
 
     def __init__(self, module: Module, attribute: str):
@@ -49,7 +49,7 @@ class MissingAttribute(AttributeError):
 
 
 class Module(ModuleState, ModuleHooks):
-    """Base class of all modules: subclass it, make the parts in `__init__`, write `forward`."""
+    """Base class of all modules: create the parts in `__init__`, define `forward`."""
 
     training: bool
     _parameters: dict[str, Parameter | None]
@@ -67,8 +67,8 @@ class Module(ModuleState, ModuleHooks):
         set_attribute("_paths", (0, {}))
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module computes; every subclass writes its own."""
-        raise NotImplementedError(f"{type(self).__name__}: forward is not written")
+        """Compute the output; every subclass defines its own."""
+        raise NotImplementedError(f"{type(self).__name__}: forward is not implemented")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run `forward`, and the hooks around it, under this module's path in the graph."""
@@ -81,21 +81,21 @@ class Module(ModuleState, ModuleHooks):
                 return self.forward(*args, **kwargs)
             return call_with_hooks(self, args, kwargs)
         except Exception as error:
-            if mode.recording is not None:  # it shows which module raised
+            if mode.recording is not None:  # a recording shows which module raised
                 vars(error).setdefault("_module_call", mode.call)
             raise
         finally:
             mode.call, mode.scope = caller, scope
 
     def _path_below(self, caller: Module | None, scope: str) -> str:
-        """The path of this module when `caller`, whose own path is scope, calls it."""
+        """The path of this module when called by `caller`, whose own path is `scope`."""
         name = type(self).__name__
         if caller is None:
             outermost[id(self)] = self
         else:
             count, names = caller._paths
             if count != _Registrations.count:
-                # Backwards, so that of several names of one module the first stays.
+                # Reversed, so that a module with several names keeps the first.
                 callees = reversed(list(caller._callees()))
                 names = {id(module): path for path, module in callees}
                 object.__setattr__(caller, "_paths", (_Registrations.count, names))
@@ -103,12 +103,12 @@ class Module(ModuleState, ModuleHooks):
         return f"{scope}.{name}" if scope else name
 
     def _path_to(self, callee: Module) -> str:
-        """Where in this module `callee` is; the name of its class if it is not registered here."""
+        """The path of `callee` in this module, or its class name if it is not registered here."""
         paths = (path for path, module in self.named_modules() if module is callee)
         return next(paths, "") or type(callee).__name__
 
     def _callees(self) -> Iterator[tuple[str, Module]]:
-        """Children by name; those in containers that are not called themselves, by path."""
+        """Children by name; for containers without a forward, also their contents, by path."""
         stack = [(name, child) for name, child in reversed(self._modules.items())]
         while stack:
             path, child = stack.pop()
@@ -151,11 +151,11 @@ class Module(ModuleState, ModuleHooks):
             super().__setattr__(name, value)
 
     def _only_none(self, name: str, value: Any, kind: str) -> Any:
-        """The value, which may only be None for a name that is registered as something else."""
+        """Return None; refuse any other value for a name that is registered as a `kind`."""
         if value is not None:
             raise TypeError(
                 f"{type(self).__name__}.{name}: got {type(value).__name__}, expected a {kind} or "
-                "None, as it is registered as such"
+                "None, because it is registered as one"
             )
         return value
 
@@ -175,9 +175,9 @@ class Module(ModuleState, ModuleHooks):
         super().__delattr__(name)
 
     def _make_room(self, name: str, registry: dict) -> None:
-        """Drop `name` from everywhere but the registry where it is about to be set.
+        """Drop `name` from everywhere but the registry that is about to hold it.
 
-        There it is set again at its place: a tied weight stays the first of its layer.
+        In that registry it keeps its position: a tied weight stays the first of its layer.
         """
         self.__dict__.pop(name, None)
         for other in (self._parameters, self._buffers, self._modules):
@@ -186,7 +186,7 @@ class Module(ModuleState, ModuleHooks):
                 self._transient.discard(name)
 
     def __getstate__(self) -> dict[str, Any]:
-        """For deepcopy and pickle: paths are known by the identity of modules, which changes."""
+        """For deepcopy and pickle: drop the cached paths, whose keys are the ids of modules."""
         return {**self.__dict__, "_paths": (0, {})}
 
     def __dir__(self) -> list[str]:
@@ -196,7 +196,7 @@ class Module(ModuleState, ModuleHooks):
         return sorted(names)
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter under a name; None keeps the name for one that is not used."""
+        """Add a parameter under a name; None reserves the name without a parameter."""
         self._check_name(name)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
@@ -206,7 +206,7 @@ class Module(ModuleState, ModuleHooks):
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a tensor that is moved and (if persistent) saved with the module, not learned."""
+        """Add a tensor that is not learned, but moved and (if persistent) saved with the module."""
         self._check_name(name)
         if tensor is not None and not isinstance(tensor, Tensor):
             raise TypeError(
@@ -250,16 +250,16 @@ class Module(ModuleState, ModuleHooks):
         registries = (self._parameters, self._buffers, self._modules)
         known = any(name in registry for registry in registries)
         if not known and (name in self.__dict__ or hasattr(type(self), name)):
-            raise KeyError(f"{type(self).__name__}: attribute {name!r} exists already")
+            raise KeyError(f"{type(self).__name__}: attribute {name!r} already exists")
 
     # --------------------------------------------------------------------------------------
-    # What is inside
+    # Contents
     # --------------------------------------------------------------------------------------
 
     def named_modules(
         self, memo: set | None = None, prefix: str = "", remove_duplicate: bool = True
     ) -> Iterator[tuple[str, Module]]:
-        """This module and all below it, each with its path, parents first."""
+        """This module and all its descendants, each with its path, parents first."""
         seen = set() if memo is None else memo
         stack: list[tuple[str, Module | None]] = [(prefix, self)]
         while stack:
@@ -276,7 +276,7 @@ class Module(ModuleState, ModuleHooks):
             yield module
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
-        """The modules directly inside this one."""
+        """The direct children, with their names."""
         seen = set()
         for name, child in self._modules.items():
             if child is not None and child not in seen:
@@ -290,7 +290,7 @@ class Module(ModuleState, ModuleHooks):
     def _named(
         self, registry: str, prefix: str, recurse: bool, remove_duplicate: bool
     ) -> Iterator[tuple[str, Any]]:
-        """Parameters or buffers with their paths; one that is shared comes once."""
+        """Parameters or buffers with their paths; remove_duplicate: a shared one only once."""
         seen: set[int] = set()
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
         for path, module in modules if recurse else [(prefix, self)]:
@@ -352,7 +352,7 @@ class Module(ModuleState, ModuleHooks):
     # --------------------------------------------------------------------------------------
 
     def extra_repr(self) -> str:
-        """What stands in the brackets of the repr; subclasses say their settings here."""
+        """The text in the parentheses of the repr; subclasses return their settings."""
         return ""
 
     def _get_name(self) -> str:

@@ -1,4 +1,4 @@
-"""Functions that run around a module's forward and backward."""
+"""Hooks: functions that run before or after a module's forward and backward."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Hooks:
 
     def __init__(self) -> None:
         self.before: dict[int, tuple[Callable, bool]] = {}  # hook, whether it takes kwargs
-        self.after: dict[int, tuple[Callable, bool, bool]] = {}  # and whether also after errors
+        self.after: dict[int, tuple[Callable, bool, bool]] = {}  # … and after errors too
         self.before_backward: dict[int, Callable] = {}
         self.after_backward: dict[int, Callable] = {}
 
 
 def add(kind: dict, hook: Any, prepend: bool = False) -> RemovableHandle:
-    """Register a hook; the handle's remove() takes it away."""
+    """Register a hook; the handle's remove() removes it."""
     handle = RemovableHandle(kind)
     kind[handle.id] = hook
     if prepend:
@@ -58,18 +58,18 @@ class ModuleHooks:
     ) -> RemovableHandle:  # fmt: skip
         """Call hook(module, args[, kwargs], output) after forward; it may return another output.
 
-        always_call: also when forward raises an error, with None for the output.
+        always_call: call it also when forward raises an error, with None as the output.
         """
         return add(self._own_hooks().after, (hook, with_kwargs, always_call), prepend)
 
     def register_full_backward_pre_hook(
         self, hook: Callable, prepend: bool = False
     ) -> RemovableHandle:
-        """Call hook(module, grad_output) before backward goes through the module."""
+        """Call hook(module, grad_output) before backward enters the module."""
         return add(self._own_hooks().before_backward, hook, prepend)
 
     def register_full_backward_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
-        """Call hook(module, grad_input, grad_output) after backward went through the module."""
+        """Call hook(module, grad_input, grad_output) after backward has left the module."""
         return add(self._own_hooks().after_backward, hook, prepend)
 
 
@@ -97,7 +97,7 @@ def call_with_hooks(module: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def _before(module: Any, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
-    """The arguments, as the hooks that come before forward leave them."""
+    """Run the forward pre-hooks; return the arguments, as the hooks changed them."""
     for hook, takes_kwargs in list(module._hooks.before.values()):
         result = hook(module, args, kwargs) if takes_kwargs else hook(module, args)
         if result is None:
@@ -120,7 +120,7 @@ def _before(module: Any, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
 
 
 class Gate(Op):
-    """y = x, for several tensors at once;  dx = what the module's hooks make of g"""
+    """y = x, for several tensors at once;  dx = the module's hooks applied to g"""
 
     def forward(self, run: Callable, *tensors: Any) -> tuple:
         self.run = run
@@ -131,7 +131,7 @@ class Gate(Op):
 
 
 class Watched:
-    """One call of a module whose gradients are watched at its outputs and at its inputs.
+    """One call of a module with backward hooks, which run at gates on its outputs and inputs.
 
     Hooks get one gradient for each argument and each output, None for those that are not tracked.
     """
@@ -144,14 +144,14 @@ class Watched:
         self.grad_output: tuple = ()
 
     def inputs(self, args: tuple) -> tuple:
-        """The arguments, through a gate where the gradients of the inputs pass."""
+        """Pass the arguments through a gate that sees the gradients of the inputs."""
         self.arguments = len(args)
         gated = self._through_gate(args, self._at_inputs)
         self.inputs_tracked = gated is not args
         return gated
 
     def outputs(self, output: Any) -> Any:
-        """The output, through a gate where the gradients of the outputs arrive."""
+        """Pass the output through a gate that sees the gradients of the outputs."""
         values = output if isinstance(output, tuple) else (output,)
         gated = self._through_gate(values, self._at_outputs)
         return gated if isinstance(output, tuple) else gated[0]
@@ -179,7 +179,7 @@ class Watched:
             if changed is not None:
                 grads = changed if isinstance(changed, tuple) else (changed,)
         self.grad_output = grads
-        if not self.inputs_tracked:  # no gradient will come to the inputs: it ends here
+        if not self.inputs_tracked:  # no gradient will reach the inputs
             self._at_inputs((None,) * self.arguments)
         return grads
 
@@ -198,6 +198,6 @@ def _as_tensor(gradient: Any) -> Any:
 
 
 def _as_given(tensors: tuple, grads: tuple) -> tuple:
-    """Tensors as raw arrays where the gradients came as such."""
+    """Unwrap each tensor whose gradient arrived as a raw array."""
     pairs = zip(tensors, grads)
     return tuple(t.array if t is not None and not isinstance(g, Tensor) else t for t, g in pairs)

@@ -1,4 +1,4 @@
-"""What is done to a module as a whole: modes, moves, and its state as a dict of tensors."""
+"""Operations on a whole module: train/eval mode, device and dtype, state_dict."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ class ModuleState:
     children: Callable[..., Iterator]
 
     # --------------------------------------------------------------------------------------
-    # Modes
+    # Mode and gradients
     # --------------------------------------------------------------------------------------
 
     def train(self, mode: bool = True) -> Any:
-        """Training mode: dropout drops, batch norm uses the batch's own statistics."""
+        """Set training mode: dropout is active, batch norm uses the batch's own statistics."""
         if not isinstance(mode, bool):
             raise ValueError(f"train: got mode={mode!r}, expected True or False")
         self.training = mode
         for module in self.children():
-            module.train(mode)  # which a module may have changed, to stay frozen
+            module.train(mode)  # a module may override it, to stay frozen
         return self
 
     def eval(self) -> Any:
-        """Evaluation mode: the opposite of train()."""
+        """Set evaluation mode: the opposite of train()."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
@@ -58,7 +58,7 @@ class ModuleState:
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients of all parameters, or fill them with zeros."""
+        """Set the gradients of all parameters to None, or to zeros."""
         for parameter in self.parameters():
             if parameter.grad is None:
                 continue
@@ -75,11 +75,11 @@ class ModuleState:
         return self
 
     # --------------------------------------------------------------------------------------
-    # Moves
+    # Device and dtype
     # --------------------------------------------------------------------------------------
 
     def _apply(self, change: Callable[[Tensor], Tensor]) -> Any:
-        """Replace each parameter's and buffer's array by that of change(tensor)."""
+        """Replace the array of each parameter and buffer by that of change(tensor)."""
         changed: dict[int, Any] = {}  # a shared tensor is changed once
         for module in self.modules():
             for registry in (module._parameters, module._buffers):
@@ -100,8 +100,8 @@ class ModuleState:
         for value in (*args, *kwargs.values()):
             if isinstance(value, tt.dtype) and not value.is_floating_point:
                 raise TypeError(
-                    f"to: got {value}, expected a floating point dtype; a module's integers stay "
-                    "what they are"
+                    f"to: got {value}, expected a floating point dtype; integer buffers keep their "
+                    "dtype"
                 )
 
         def change(tensor: Tensor) -> Tensor:
@@ -162,8 +162,8 @@ class ModuleState:
     ) -> IncompatibleKeys:
         """Copy values in by path; they may be tensors, NumPy arrays or another library's tensors.
 
-        strict: every path must be there and no other. All that does not fit is listed in one
-        error, and nothing is changed then. assign: take the tensors themselves, not copies.
+        strict: the paths must match exactly. One error lists all mismatches, and then nothing is
+        changed. assign: use the given tensors themselves, not copies.
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(
@@ -195,7 +195,7 @@ class ModuleState:
 
 
 def _as_array(value: Any) -> Any:
-    """A tensor of ours as it is; anything else as a NumPy array (PyTorch's tensors give theirs)."""
+    """Detach our own tensors; convert anything else, such as a PyTorch tensor, to NumPy."""
     if isinstance(value, Tensor):
         return value.detach()
     if hasattr(value, "detach"):

@@ -1,6 +1,6 @@
-"""Layers that bring values to mean 0 and variance 1, then scale and shift them by what is learned.
+"""Normalisation layers: bring values to mean 0 and variance 1, then apply a learned affine map.
 
-They differ in what mean and variance are taken over: a batch, a sample, groups of its channels.
+They differ in what they take the mean and variance over: a batch, a sample, groups of channels.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ def _as_shape(normalized_shape: Any) -> tuple[int, ...]:
 class LayerNorm(_Norm):
     """y = (x − mean) / √(variance + eps)·weight + bias over the last dimensions of x
 
-    normalized_shape: the sizes of these dimensions, and of weight and bias; a number for one.
+    normalized_shape: the sizes of these dimensions, also the shape of weight and bias; an int for
+    just the last.
     """
 
     def __init__(
@@ -87,7 +88,8 @@ class LayerNorm(_Norm):
 class RMSNorm(_Norm):
     """y = x / √(mean(x²) + eps)·weight over the last dimensions of x
 
-    normalized_shape: the sizes of these dimensions, and of weight. eps None: the dtype's own.
+    normalized_shape: the sizes of these dimensions, also the shape of weight. eps None: the machine
+    epsilon of the dtype.
     """
 
     def __init__(
@@ -161,9 +163,9 @@ class GroupNorm(_Norm):
 
 
 class _RunningNorm(_Norm):
-    """running ← (1 − momentum)·running + momentum·that of the batch, for mean and variance"""
+    """running ← (1 − momentum)·running + momentum·batch, for mean and variance"""
 
-    dimensions: tuple[int, ...]  # how many an input may have
+    dimensions: tuple[int, ...]  # the allowed values of input.ndim
     running_mean: Tensor | None
     running_var: Tensor | None
     num_batches_tracked: Tensor | None
@@ -227,8 +229,8 @@ class _RunningNorm(_Norm):
 class _BatchNorm(_RunningNorm):
     """y = (x − mean) / √(variance + eps)·weight + bias for each channel
 
-    In training, mean and variance are those of the batch; in evaluation the running ones, if there
-    are any. momentum None: the running ones are the average over all batches so far.
+    Training uses the mean and variance of the batch; evaluation uses the running ones, if they are
+    tracked. momentum None: the running values are averages over all batches so far.
     """
 
     def forward(self, input: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Layers that add elements around an image: zeros, a value, or what the image itself has there.
+"""Padding layers: surround an image with zeros, a value, or its own elements.
 
 `F.pad` does the work; padding is one int for all sides, or (left, right, top, bottom, …).
 """
@@ -48,19 +48,19 @@ class _ConstantPad(_Pad):
 
 
 class ConstantPad1d(_ConstantPad):
-    """value at both ends of a line: (N, C, L) → (N, C, left + L + right)"""
+    """Pad a sequence with value: (N, C, L) → (N, C, left + L + right)"""
 
     dimensions = 1
 
 
 class ConstantPad2d(_ConstantPad):
-    """value around a picture: (N, C, H, W) → (N, C, top + H + bottom, left + W + right)"""
+    """Pad an image with value: (N, C, H, W) → (N, C, top + H + bottom, left + W + right)"""
 
     dimensions = 2
 
 
 class ConstantPad3d(_ConstantPad):
-    """value around a volume (N, C, D, H, W)"""
+    """Pad a volume (N, C, D, H, W) with value"""
 
     dimensions = 3
 
@@ -74,73 +74,73 @@ class _ZeroPad(_ConstantPad):
 
 
 class ZeroPad1d(_ZeroPad):
-    """Zeros at both ends of a line (N, C, L)"""
+    """Pad a sequence (N, C, L) with zeros"""
 
     dimensions = 1
 
 
 class ZeroPad2d(_ZeroPad):
-    """Zeros around a picture (N, C, H, W)"""
+    """Pad an image (N, C, H, W) with zeros"""
 
     dimensions = 2
 
 
 class ZeroPad3d(_ZeroPad):
-    """Zeros around a volume (N, C, D, H, W)"""
+    """Pad a volume (N, C, D, H, W) with zeros"""
 
     dimensions = 3
 
 
 class ReflectionPad1d(_Pad):
-    """A line (N, C, L) goes on as its own mirror image; the element at the edge is not repeated"""
+    """Pad a sequence (N, C, L) with its mirror image; the element at the edge is not repeated"""
 
     dimensions, mode = 1, "reflect"
 
 
 class ReflectionPad2d(_Pad):
-    """A picture (N, C, H, W) goes on as its own mirror image"""
+    """Pad an image (N, C, H, W) with its mirror image"""
 
     dimensions, mode = 2, "reflect"
 
 
 class ReflectionPad3d(_Pad):
-    """A volume (N, C, D, H, W) goes on as its own mirror image"""
+    """Pad a volume (N, C, D, H, W) with its mirror image"""
 
     dimensions, mode = 3, "reflect"
 
 
 class ReplicationPad1d(_Pad):
-    """The elements at the ends of a line (N, C, L) are repeated"""
+    """Pad a sequence (N, C, L) by repeating its end elements"""
 
     dimensions, mode = 1, "replicate"
 
 
 class ReplicationPad2d(_Pad):
-    """The pixels at the edge of a picture (N, C, H, W) are repeated"""
+    """Pad an image (N, C, H, W) by repeating its edge pixels"""
 
     dimensions, mode = 2, "replicate"
 
 
 class ReplicationPad3d(_Pad):
-    """The elements at the faces of a volume (N, C, D, H, W) are repeated"""
+    """Pad a volume (N, C, D, H, W) by repeating the elements of its faces"""
 
     dimensions, mode = 3, "replicate"
 
 
 class CircularPad1d(_Pad):
-    """A line (N, C, L) goes on at its other end"""
+    """Pad a sequence (N, C, L) by wrapping around to its other end"""
 
     dimensions, mode = 1, "circular"
 
 
 class CircularPad2d(_Pad):
-    """A picture (N, C, H, W) goes on at its other side"""
+    """Pad an image (N, C, H, W) by wrapping around to its other side"""
 
     dimensions, mode = 2, "circular"
 
 
 class CircularPad3d(_Pad):
-    """A volume (N, C, D, H, W) goes on at its other side"""
+    """Pad a volume (N, C, D, H, W) by wrapping around to its other side"""
 
     dimensions, mode = 3, "circular"
 

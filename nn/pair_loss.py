@@ -1,4 +1,4 @@
-"""Losses of things that come in pairs, beyond those of PyTorch: images and texts, answers."""
+"""Losses on pairs that PyTorch does not have: images with texts, and better with worse answers."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ __all__ = ["CLIPLoss", "PairwiseRewardLoss"]
 class CLIPLoss(Module):
     """½·(cross_entropy(S, i) + cross_entropy(Sᵀ, i)), S = cos(a_i, b_j) / temperature
 
-    a (N, D), b (N, D): row i of one belongs to row i of the other, and to no other row.
-    temperature: where the learned logit_scale = log(1/temperature) starts; with learnable=False it
-    stays there. max_scale: what exp(logit_scale) is held under, as in the paper.
+    a (N, D), b (N, D): row i of a matches row i of b, and no other row.
+    temperature: logit_scale starts at log(1/temperature) and is learned, unless learnable=False.
+    max_scale: the upper limit of exp(logit_scale), as in the paper.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class CLIPLoss(Module):
 
 
 class PairwiseRewardLoss(Module):
-    """−log σ(chosen − rejected − margin), for the rewards of the answer preferred and the other"""
+    """−log σ(chosen − rejected − margin), for the rewards of the chosen and the rejected answer"""
 
     def __init__(self, margin: float = 0.0, reduction: str = "mean"):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Wrappers for several GPUs, in one process on one device: they call the module they hold."""
+"""PyTorch's multi-GPU wrappers, for one process on one device: they just call their module."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from .module import Module
 
 
 class DataParallel(Module):
-    """module(*inputs), with the module under `.module` and in the keys of state_dict.
+    """module(*inputs); the keys of state_dict start with "module.", as in PyTorch.
 
-    There is nothing to divide among: device_ids, output_device and dim are kept and not used.
+    With one device, nothing is split: device_ids, output_device and dim are stored but not used.
     """
 
     def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None,
@@ -24,7 +24,7 @@ class DataParallel(Module):
 
 
 class DistributedDataParallel(DataParallel):
-    """DataParallel for one process among several, of which there is one."""
+    """PyTorch's wrapper for several processes, here for one: the same as DataParallel."""
 
     def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None,
                  dim: int = 0, **options: Any):  # fmt: skip

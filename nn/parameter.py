@@ -13,7 +13,7 @@ __all__ = ["Buffer", "Parameter"]
 class Parameter(Tensor):
     """A tensor that a Module lists among its parameters when it is set as an attribute.
 
-    data is used as it is, not copied; without it the parameter is empty.
+    data is shared, not copied; without it the parameter is empty.
     """
 
     __slots__ = ()

@@ -1,4 +1,4 @@
-"""Parameters in lists and dicts."""
+"""Containers of parameters: a list and a dict."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["ParameterDict", "ParameterList"]
 
 
 def _as_parameter(value: Any) -> Any:
-    """Tensors are made parameters; anything else stays what it is."""
+    """Wrap a plain tensor in a Parameter; return anything else unchanged."""
     is_plain = isinstance(value, Tensor) and not isinstance(value, Parameter)
     return Parameter(value) if is_plain else value
 
@@ -36,7 +36,7 @@ def _describe(items: Iterable[tuple[Any, Any]]) -> str:
 
 
 class ParameterList(Module):
-    """A list of parameters "0", "1", …; tensors put in are made parameters."""
+    """A list of parameters, registered as "0", "1", …; plain tensors become parameters."""
 
     def __init__(self, values: Iterable[Any] | None = None):
         super().__init__()
@@ -95,7 +95,7 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dict of parameters, registered under its keys; tensors put in are made parameters."""
+    """A dict of parameters, registered under its keys; plain tensors become parameters."""
 
     def __init__(self, parameters: Any = None):
         super().__init__()
@@ -164,7 +164,7 @@ class ParameterDict(Module):
         return ParameterDict(OrderedDict(self.items()))
 
     def update(self, parameters: Any) -> None:
-        """Add those of a mapping (sorted, if it is a plain dict, as in PyTorch) or of pairs."""
+        """Add a mapping (sorted by key if it is a plain dict, as in PyTorch) or pairs."""
         pairs = pairs_of("ParameterDict", parameters)
         ordered = not isinstance(parameters, Mapping) or isinstance(parameters, OrderedDict)
         for key, value in pairs if ordered else sorted(pairs, key=lambda pair: pair[0]):

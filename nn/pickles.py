@@ -1,4 +1,4 @@
-"""Old module names, for pickles that contain them: a pickle names each class by its module."""
+"""Old module names, for pickles that contain them: a pickle stores the module of each class."""
 
 from __future__ import annotations
 

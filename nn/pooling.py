@@ -1,4 +1,4 @@
-"""Layers that make one value of each window of an image: the largest, or the mean."""
+"""Pooling layers: reduce each window of an image to its maximum or mean."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = [
 ]
 # fmt: on
 
-Sizes = int | Sequence[int]  # one for every dimension of the image, or one for each
+Sizes = int | Sequence[int]  # one int for all dimensions of the image, or one for each
 
 
 class _MaxPool(Module):
@@ -58,12 +58,12 @@ class MaxPool1d(_MaxPool):
 class MaxPool2d(_MaxPool):
     """The largest pixel of each window: (N, C, H, W) → (N, C, H', W'), with H' as for Conv2d
 
-    kernel_size:     of a window: one int, or (height, width), as all sizes here
-    stride:          how far a window is from the next; kernel_size by default
-    padding:         −∞ around the picture, at most half a window
-    dilation:        how far the elements of a window are apart
-    return_indices:  also give where each maximum is, as a number that counts the pixels
-    ceil_mode:       also windows that reach out of the picture
+    kernel_size:     size of a window: one int, or (height, width), like all sizes here
+    stride:          step from one window to the next; kernel_size by default
+    padding:         rows and columns of −∞ on each side, at most half a window
+    dilation:        distance between the elements of a window
+    return_indices:  also return the flat index of each maximum in its H·W image
+    ceil_mode:       also use windows that extend beyond the image
     """
 
     function = F.max_pool2d
@@ -134,7 +134,7 @@ class AvgPool2d(_AvgPool):
 
     kernel_size, stride, padding (zeros), ceil_mode: as in MaxPool2d
     count_include_pad:  whether the zeros of the padding count as elements
-    divisor_override:   divide the sum by this, and not by the number of elements
+    divisor_override:   divide the sum by this instead of the number of elements
     """
 
     function = F.avg_pool2d
@@ -147,7 +147,7 @@ class AvgPool3d(_AvgPool):
 
 
 # ------------------------------------------------------------------------------------------
-# To a given size
+# Adaptive pooling, to a given output size
 # ------------------------------------------------------------------------------------------
 
 
@@ -166,15 +166,15 @@ class _Adaptive(Module):
 
 
 class AdaptiveAvgPool1d(_Adaptive):
-    """The means of output_size windows that cover the line: (N, C, L) → (N, C, output_size)"""
+    """The means of output_size windows that cover the input: (N, C, L) → (N, C, output_size)"""
 
     function = F.adaptive_avg_pool1d
 
 
 class AdaptiveAvgPool2d(_Adaptive):
-    """The means of H' × W' windows that cover the picture: (N, C, H, W) → (N, C, H', W')
+    """The means of H' × W' windows that cover the image: (N, C, H, W) → (N, C, H', W')
 
-    output_size: (H', W'), or one int for both; None for the input's own. With 1, the mean of all.
+    output_size: (H', W'), or one int for both; None keeps the input's size. 1: the mean of all.
     """
 
     function = F.adaptive_avg_pool2d
@@ -204,7 +204,7 @@ class AdaptiveMaxPool1d(_AdaptiveMax):
 class AdaptiveMaxPool2d(_AdaptiveMax):
     """The largest pixel of each of H' × W' windows: (N, C, H, W) → (N, C, H', W')
 
-    output_size: as in AdaptiveAvgPool2d. return_indices: also where these are.
+    output_size: as in AdaptiveAvgPool2d. return_indices: also return where they are.
     """
 
     function = F.adaptive_max_pool2d

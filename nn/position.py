@@ -1,7 +1,7 @@
-"""Positions: what tells attention, which sees a set of tokens, where each of them stands.
+"""Positional encodings: tell attention, which sees a set of tokens, the position of each token.
 
 IntegerPosition, SinusoidalPosition and LearnedPosition add a vector to each token. RotaryPosition
-turns queries and keys. ALiBi adds to the scores.
+rotates queries and keys. ALiBi adds a bias to the scores.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class _Added(Module):
     """y = x + p(offset), …, p(offset + T − 1): a vector for each position is added to x.
 
     x (N, T, C), or (T, N, C) if not batch_first, or (T, C). offset: the position of the first
-    token, as when the others are in a cache.
+    token, such as the number of tokens in a cache.
     """
 
     def __init__(self, dropout: float, batch_first: bool) -> None:
@@ -32,7 +32,7 @@ class _Added(Module):
 
     def vectors(self, start: int, stop: int, like: Tensor) -> Tensor:
         """p(start), …, p(stop − 1) as rows, (stop − start, C) or (stop − start, 1)."""
-        raise NotImplementedError(f"{type(self).__name__}: vectors is not written")
+        raise NotImplementedError(f"{type(self).__name__}: vectors is not implemented")
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
         time_last = self.batch_first or x.ndim == 2
@@ -84,7 +84,7 @@ class SinusoidalPosition(_Added):
     """p(t)₂ᵢ = sin(t / base^(2i/C)),  p(t)₂ᵢ₊₁ = cos(t / base^(2i/C))
 
     Waves whose lengths grow from 2π to 2π·base; moving by k positions is the same rotation
-    everywhere. d_model: C, also odd. base: the n of the formula.
+    everywhere. d_model: C, even or odd.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class LearnedPosition(_Added):
 
 
 class RotaryPosition(Module):
-    """Turns the i-th pair of components of the query or key at position t by t / base^(2i/D).
+    """Rotate the i-th pair of components of the query or key at position t by θ = t / base^(2i/D).
 
         (a, b) → (a·cos θ − b·sin θ,  a·sin θ + b·cos θ)
 
@@ -172,14 +172,14 @@ class RotaryPosition(Module):
         self.register_buffer("sin", sin.to(device=device, dtype=dtype), persistent=False)
 
     def forward(self, query: Tensor, key: Tensor, offset: int = 0) -> tuple[Tensor, Tensor]:
-        """Both turned; (…, T, D) → (…, T, D).
+        """Rotate both: (…, T, D) → (…, T, D).
 
-        offset: the position of the first of them, as when earlier keys are in a cache.
+        offset: the position of the first token, such as the number of keys in a cache.
         """
         return self.rotate(query, offset), self.rotate(key, offset)
 
     def rotate(self, x: Tensor, offset: int = 0) -> Tensor:
-        """x (…, T, D) with the token in row t turned to position offset + t."""
+        """Rotate x (…, T, D), with the token in row t at position offset + t."""
         stop = offset + x.shape[-2]
         if x.shape[-1] != self.head_dim or stop > self.max_len:
             raise ShapeError(
@@ -201,8 +201,8 @@ class RotaryPosition(Module):
 class ALiBi(Module):
     """bias(h, i, j) = −slopeₕ·|i − j|, added to the scores: far keys count for less.
 
-    slopeₕ = 2^(−8·h/H) for h = 1, …, H, if H is a power of two; otherwise those of the power of two
-    below it, and then every other one of the power of two above it. causal: −inf where j > i.
+    slopeₕ = 2^(−8·h/H) for h = 1, …, H, if H is a power of two; otherwise the slopes for the power
+    of two below, then every other slope for the power of two above. causal: −inf where j > i.
     """
 
     def __init__(
@@ -221,9 +221,9 @@ class ALiBi(Module):
         return slopes + between[: count - power]
 
     def forward(self, queries: int, keys: int | None = None) -> Tensor:
-        """The bias (num_heads, queries, keys), a floating point `attn_mask`.
+        """The bias (num_heads, queries, keys), for use as a floating point `attn_mask`.
 
-        The queries are the last ones of the keys, as when earlier keys are in a cache.
+        The queries are at the last positions of the keys, as when earlier keys are in a cache.
         """
         keys = queries if keys is None else keys
         device, dtype = self.slopes.device, self.slopes.dtype

@@ -126,7 +126,7 @@ class GRU(RNNBase):
                          bidirectional, device=device, dtype=dtype)  # fmt: skip
 
     def from_inputs(self, x: Tensor, weights: Weights) -> Tensor:
-        return F.linear(x, weights.ih, weights.bias_ih)  # bias_hh goes through the reset gate
+        return F.linear(x, weights.ih, weights.bias_ih)  # `step` adds bias_hh
 
     def step(self, x: Tensor, state: State, weights: Weights) -> State:
         (h,) = state
@@ -139,16 +139,16 @@ class GRU(RNNBase):
 
 
 # ------------------------------------------------------------------------------------------
-# Single steps, for loops of your own
+# Single steps, for custom loops
 # ------------------------------------------------------------------------------------------
 
 
 class RNNCellBase(Module):
-    """What the cells have in common.
+    """Base class of the cells.
 
-    Input (N, input_size) or (input_size), state (N, hidden_size) or (hidden_size), zeros without
-    it. Parameters: weight_ih (G·H, in), weight_hh (G·H, H), bias_ih and bias_hh (G·H) for G gates;
-    all start uniform in ±1/√H.
+    Input (N, input_size) or (input_size), state (N, hidden_size) or (hidden_size), by default
+    zeros. Parameters: weight_ih (G·H, in), weight_hh (G·H, H), bias_ih and bias_hh (G·H) for G
+    gates; all start uniform in ±1/√H.
     """
 
     def __init__(
@@ -184,7 +184,7 @@ class RNNCellBase(Module):
         return self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh
 
     def _check(self, input: Tensor, states: tuple) -> tuple:
-        """Refuse wrong shapes; zeros for a state that is not given."""
+        """Check the shapes; return the states, with zeros for those not given."""
         name, shape = type(self).__name__, tuple(input.shape)
         if len(shape) not in (1, 2):
             raise ValueError(

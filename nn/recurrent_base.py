@@ -1,8 +1,8 @@
-"""RNNBase: how a recurrent layer goes through time, whatever happens at each step.
+"""RNNBase: the loop of a recurrent layer over time; subclasses define the step.
 
-It multiplies all its inputs by W_ih at once. Then, step by step, the state is multiplied by W_hh
-and goes through the gates. All this is on packed sequences (nn/utils/rnn.py): a padded batch is one
-whose sequences all have the same length.
+It multiplies all inputs by W_ih at once. Then, step by step, it multiplies the state by W_hh and
+applies the gates. All of this works on packed sequences (nn/utils/rnn.py): a padded batch is packed
+as sequences of the same length.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .utils.rnn import PackedSequence
 
 State = tuple[Tensor, ...]  # (h,), or (h, c) for an LSTM
 
-# Gates, over all steps. Fewer than this go step by step, so that a graph shows every step.
+# Gate values over all steps. Smaller layers run step by step, so that a graph shows every step.
 LONG = 2**13
 
 
@@ -38,34 +38,34 @@ class Weights(NamedTuple):
 
     @property
     def bias(self) -> Tensor | None:
-        """Both biases in one, where nothing comes between them."""
+        """The sum of both biases, for layers that simply add them."""
         if self.bias_ih is None or self.bias_hh is None:
             return None
         return self.bias_ih + self.bias_hh
 
 
 def _parts(hx: Any) -> list[Tensor]:
-    """A state as the user gives it, h or (h, c), as a list."""
+    """The state as a list, from the h or (h, c) that a caller passes."""
     return list(hx) if isinstance(hx, (tuple, list)) else [hx]
 
 
 class RNNBase(Module):
-    """What RNN, LSTM and GRU have in common.
+    """Base class of RNN, LSTM and GRU.
 
     input_size     features of each step of the input
     hidden_size    H, features of the state
-    num_layers     L, each but the first on the outputs of the one before
+    num_layers     L; each layer reads the outputs of the one before
     batch_first    input and output are (N, T, …) instead of (T, N, …)
     dropout        probability, on the outputs of all layers but the last
-    bidirectional  D = 2: a second set of weights goes through the sequence from its end
-    proj_size      (LSTM) the state h is multiplied by a matrix (proj_size, H)
+    bidirectional  D = 2: a second set of weights reads the sequence in reverse
+    proj_size      (LSTM) multiply the state h by a matrix (proj_size, H)
 
     Input (T, N, in), (T, in) without a batch, or a PackedSequence. Output (T, N, D·H), the states
     h of the last layer at all steps, and the last state of each layer and direction (L·D, N, H).
-    The initial state hx has that shape too; zeros without it.
+    The initial state hx has that shape too; it is zeros by default.
 
     Parameters of layer k: weight_ih_lk (G·H, in), weight_hh_lk (G·H, H), bias_ih_lk and bias_hh_lk
-    (G·H), for G gates, weight_hr_lk (proj_size, H); with the ending _reverse for the other
+    (G·H), for G gates, weight_hr_lk (proj_size, H); with the suffix _reverse for the second
     direction. All start uniform in ±1/√H.
     """
 
@@ -141,7 +141,7 @@ class RNNBase(Module):
 
     @property
     def _runs(self) -> int:
-        """L·D: how often the sequence is gone through."""
+        """L·D: the number of passes over the sequence."""
         return self.num_layers * self._directions
 
     @property
@@ -149,7 +149,7 @@ class RNNBase(Module):
         return self.proj_size or self.hidden_size
 
     def _ending(self, number: int) -> str:
-        """The ending of the parameters' names: _l0, _l0_reverse, _l1, …"""
+        """The suffix of the parameters' names: _l0, _l0_reverse, _l1, …"""
         layer, direction = divmod(number, self._directions)
         return f"_l{layer}_reverse" if direction else f"_l{layer}"
 
@@ -165,22 +165,22 @@ class RNNBase(Module):
         return [[weight for weight in weights if weight is not None] for weights in found]
 
     def flatten_parameters(self) -> None:
-        """Nothing: PyTorch lays the weights out for cuDNN here."""
+        """Do nothing; PyTorch arranges the weights for cuDNN here."""
 
     # --------------------------------------------------------------------------------------
-    # What each kind does: the part of the gates that needs no state, and one step
+    # Defined by subclasses: the part of the gates that needs no state, and one step
     # --------------------------------------------------------------------------------------
 
     def from_inputs(self, x: Tensor, weights: Weights) -> Tensor:
-        """The inputs' share of the gates, for all steps at once: (Σ sizes, in) → (Σ sizes, G·H)."""
+        """The input part of the gates, for all steps at once: (Σ sizes, in) → (Σ sizes, G·H)."""
         return F.linear(x, weights.ih, weights.bias)
 
     def step(self, x: Tensor, state: State, weights: Weights) -> State:
-        """The next state, out of a step's inputs (N, G·H) and the state before."""
-        raise NotImplementedError(f"{type(self).__name__}: step is not written")
+        """The next state, from x (N, G·H), the input part of the gates, and the state before."""
+        raise NotImplementedError(f"{type(self).__name__}: step is not implemented")
 
     def sequence(self, x: Tensor, state: State, weights: Weights) -> tuple[Tensor, State] | None:
-        """All steps in one op: (T, N, in) → (T, N, H) and the last state. None: there is none."""
+        """All steps in one op: (T, N, in) → (T, N, H) and the last state; None if there is none."""
         return None
 
     # --------------------------------------------------------------------------------------
@@ -238,7 +238,7 @@ class RNNBase(Module):
     def _through_time(
         self, x: Tensor, sizes: list[int], initial: State, weights: Weights, backwards: bool
     ) -> tuple[Tensor, State]:
-        """One layer in one direction; step t has sizes[t] sequences, the first ones of all."""
+        """One layer in one direction; at step t, the first sizes[t] sequences are running."""
         if sizes[0] == sizes[-1] and len(x) * self.gates * self.hidden_size >= LONG:
             whole = self._as_one(x, sizes, initial, weights, backwards)
             if whole is not None:
@@ -248,12 +248,12 @@ class RNNBase(Module):
         running = sizes[times[0]]
         state = tuple(s[:running] for s in initial)
         outputs: list[Any] = [None] * len(sizes)
-        ended: list[State] = []  # the last states of sequences that are over
+        ended: list[State] = []  # the last states of sequences that have ended
         for t in times:
             if sizes[t] < running:
                 ended.append(tuple(s[sizes[t] :] for s in state))
                 state = tuple(s[: sizes[t]] for s in state)
-            elif sizes[t] > running:  # backwards, the shorter sequences begin later
+            elif sizes[t] > running:  # backwards, shorter sequences start later
                 new = [s[running : sizes[t]] for s in initial]
                 state = tuple(tt.cat(rows) for rows in zip(state, new))
             running = sizes[t]
@@ -266,7 +266,7 @@ class RNNBase(Module):
     def _as_one(
         self, x: Tensor, sizes: list[int], initial: State, weights: Weights, backwards: bool
     ) -> tuple[Tensor, State] | None:
-        """`_through_time` by `sequence`, for sequences of the same length."""
+        """`_through_time` as one op, `sequence`, for sequences of the same length."""
         x = x.unflatten(0, (len(sizes), sizes[0]))  # (T·N, in) → (T, N, in)
         whole = self.sequence(x.flip(0) if backwards else x, initial, weights)
         if whole is None:
@@ -275,7 +275,7 @@ class RNNBase(Module):
         return (y.flip(0) if backwards else y).flatten(0, 1), state  # (T, N, H) → (T·N, H)
 
     # --------------------------------------------------------------------------------------
-    # The state, as the user sees it
+    # The state, as callers pass and receive it
     # --------------------------------------------------------------------------------------
 
     def _state_sizes(self) -> list[int]:
@@ -287,7 +287,7 @@ class RNNBase(Module):
     def _initial(
         self, hx: Any, like: Tensor, count: int, order: Tensor | None = None
     ) -> list[State]:
-        """The state that each run starts from."""
+        """The initial state of each layer and direction."""
         sizes = self._state_sizes()
         if hx is None:
             zeros = tuple(like.new_zeros(count, size) for size in sizes)

@@ -1,4 +1,4 @@
-"""Layers that bring images to another size, and that make pixels of channels or columns."""
+"""Layers that resize images, or rearrange channels or columns into pixels."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ __all__ = [
 ]
 # fmt: on
 
-Sizes = int | Sequence[int]  # one for every dimension of the image, or one for each
+Sizes = int | Sequence[int]  # one int for all dimensions of the image, or one for each
 
 
 class Upsample(Module):
-    """An image at another size: (N, C, L), (N, C, H, W) or (N, C, D, H, W)
+    """Resize an image (N, C, L), (N, C, H, W) or (N, C, D, H, W)
 
-    size:           of the result: one int, or one for each dimension of the image
-    scale_factor:   instead of size: how many times larger
-    mode:           "nearest", "linear" (lines), "bilinear", "bicubic" (pictures), "trilinear"
-    align_corners:  True: the centres of corner pixels stay in the corners
+    size:           output size: one int, or one for each dimension of the image
+    scale_factor:   instead of size: output size / input size
+    mode:           "nearest", "linear" (1d), "bilinear", "bicubic" (2d), "trilinear" (3d)
+    align_corners:  True: the corner pixels of input and output have the same centres
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class UpsamplingBilinear2d(Upsample):
 
 
 # ------------------------------------------------------------------------------------------
-# Pixels out of channels and columns
+# Rearranging channels, columns and pixels
 # ------------------------------------------------------------------------------------------
 
 
@@ -104,7 +104,7 @@ class PixelUnshuffle(Module):
 
 
 class ChannelShuffle(Module):
-    """The channels of the groups by turns: (N, C, …) → (N, C, …)"""
+    """Interleave the channels of the groups: (N, C, …) → (N, C, …)"""
 
     def __init__(self, groups: int):
         super().__init__()
@@ -118,7 +118,7 @@ class ChannelShuffle(Module):
 
 
 class Unfold(Module):
-    """The windows of a picture as columns: (N, C, H, W) → (N, C·kernel elements, windows)"""
+    """The windows of an image as columns: (N, C, H, W) → (N, C·kernel elements, windows)"""
 
     def __init__(
         self, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
@@ -140,9 +140,9 @@ class Unfold(Module):
 
 
 class Fold(Module):
-    """Columns added up to a picture: (N, C·kernel elements, windows) → (N, C, H, W)
+    """Add columns up to an image: (N, C·kernel elements, windows) → (N, C, H, W)
 
-    output_size: (H, W). Each column goes where Unfold takes it from.
+    output_size: (H, W). Each column is added where Unfold takes it from.
     """
 
     def __init__(

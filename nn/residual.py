@@ -1,4 +1,4 @@
-"""Residual forms: five ways in which a block's input goes past the block and joins its output.
+"""Skip connections: five ways to combine a block's output with its input.
 
     AddBeforeActivation   y = φ(F(x) + x)            the residual block of ResNet
     AddAfterActivation    y = φ(F(x)) + x
@@ -6,9 +6,9 @@
     StackedSkip           y = φ([I | W | b]·[x; h; 1])   the first one, as one matrix product
     TwoSkips              y = φ(F₂(h) + x + h), h = φ(F₁(x))
 
-F is the block, φ an activation (ReLU unless another one is given). Here samples are rows, features
-the last dimension, as everywhere in nn. Sheets that are computed by hand write samples as columns:
-transpose x and y, and every product turns round. `stacked_features` does both.
+F is the block, φ an activation (ReLU by default). Samples are rows and features the last dimension,
+as everywhere in nn. Worksheets computed by hand write samples as columns: there x and y are
+transposed, and every product is reversed. `stacked_features` supports both.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .module import Module
 
 
 def add_skip(name: str, output: Tensor, *skips: Tensor) -> Tensor:
-    """output + skips, all of one shape: what a skip adds is never broadcast."""
+    """output + skips, all of the same shape: a skip is never broadcast."""
     for skip in skips:
         if skip.shape != output.shape:
             raise ShapeError(
@@ -37,9 +37,9 @@ def add_skip(name: str, output: Tensor, *skips: Tensor) -> Tensor:
 
 
 class AddBeforeActivation(Module):
-    """y = φ(F(x) + x):  dx = Fᵀ(g·φ') + g·φ', the second part by the identity
+    """y = φ(F(x) + x):  dx = Fᵀ(g·φ') + g·φ', where the second term comes from the identity
 
-    block gives an output of its input's shape; activation: φ, ReLU by default.
+    block: returns a tensor of its input's shape. activation: φ, ReLU by default.
     """
 
     def __init__(self, block: Callable, activation: Callable | None = None):
@@ -52,9 +52,9 @@ class AddBeforeActivation(Module):
 
 
 class AddAfterActivation(Module):
-    """y = φ(F(x)) + x:  with ReLU, no element of y is below that of x
+    """y = φ(F(x)) + x:  with ReLU, y ≥ x in every element
 
-    block gives an output of its input's shape; activation: φ, ReLU by default.
+    block: returns a tensor of its input's shape. activation: φ, ReLU by default.
     """
 
     def __init__(self, block: Callable, activation: Callable | None = None):
@@ -69,8 +69,8 @@ class AddAfterActivation(Module):
 class ConcatenateSkip(Module):
     """y = [F(x), x] along `dim`: x (…, n), F(x) (…, m) → y (…, m + n)
 
-    The next layer takes m + n features: Linear(m + n, …). dim: 1 for the channels of pictures; −2
-    if samples are columns.
+    The next layer takes m + n features: Linear(m + n, …). dim: 1 for the channels of images; −2 if
+    samples are columns.
     """
 
     def __init__(self, block: Callable, dim: int = -1):
@@ -91,7 +91,7 @@ class ConcatenateSkip(Module):
 
 
 def stacked_weight(weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """[I | W | b]: weight (n, m), bias (n) → (n, n + m + 1); no bias counts as one of zeros."""
+    """[I | W | b]: weight (n, m), bias (n) → (n, n + m + 1); without a bias, b = 0."""
     n = weight.shape[0]
     identity = tt.eye(n, dtype=weight.dtype, device=weight.device)
     column = weight.new_zeros(n, 1) if bias is None else bias.reshape(n, 1)
@@ -112,12 +112,12 @@ def stacked_features(input: Tensor, hidden: Tensor, columns: bool = False) -> Te
 class StackedSkip(Module):
     """y = φ([I | W | b]·[x; h; 1]), h = hidden(x):  equal to φ(W·h + b + x), term for term
 
-    The skip of AddBeforeActivation written as one product, with the same gradients. Bit-equal to it
-    where no sum is rounded (small integers and binary fractions); else to the last digit or two,
-    as the terms are added in another order.
+    AddBeforeActivation written as one matrix product, with the same gradients. The results are
+    equal bit for bit where no sum is rounded (small integers and binary fractions); otherwise they
+    may differ in the last digit or two, as the terms are added in another order.
 
-    hidden: all layers of the block but the last; output: the last, a Linear. As many features come
-    out as go in.
+    hidden: all layers of the block but the last; output: the last, a Linear. Input and output have
+    the same number of features.
     """
 
     def __init__(self, hidden: Callable, output: Module, activation: Callable | None = None):
@@ -145,9 +145,9 @@ class StackedSkip(Module):
 
 
 class TwoSkips(Module):
-    """y = φ(F₂(h) + x + h), h = φ(F₁(x)):  both the input and the hidden layer go past
+    """y = φ(F₂(h) + x + h), h = φ(F₁(x)):  one skip from the input, one from the hidden layer
 
-    first, second: F₁ and F₂. The hidden layer has to be as wide as the input, to be added to it.
+    first, second: F₁ and F₂. The hidden layer must be as wide as the input.
     """
 
     def __init__(self, first: Callable, second: Callable, activation: Callable | None = None):

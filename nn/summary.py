@@ -10,8 +10,8 @@
     -----------------------------------------------------
     Total                               40    128   128 B
 
-The network is run once, and what it did is read off the graph: products count 2 FLOPs for each
-multiplication with an addition, wherever they happen; all else counts 0.
+The network runs once, and the FLOPs are read off the graph: matrix products and convolutions count
+2 FLOPs for each multiply-add, everything else counts 0.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from tinytensor.text import one_line
 
 from .module import Module
 
-LONGEST = 60  # characters of a path or a type in the table
+LONGEST = 60  # characters shown of a path or a type
 
 # ------------------------------------------------------------------------------------------
 # The table
@@ -44,10 +44,10 @@ LONGEST = 60  # characters of a path or a type in the table
 
 @dataclass
 class LayerSummary:
-    """One module: what it holds and did itself, without the modules inside it.
+    """One module: its own parameters and FLOPs, without those of its submodules.
 
-    output_shapes  of the tensors that it returned, the last time it was called
-    memory         bytes of all the tensors that it returned
+    output_shapes  shapes of the tensors that its last call returned
+    memory         bytes of the tensors that all its calls returned
     """
 
     path: str
@@ -71,8 +71,8 @@ class LayerSummary:
 class Summary:
     """The layers of a network and their totals; its str is the table.
 
-    A parameter that several layers share counts once, in the first of them; so does a tensor that
-    several layers return.
+    A parameter that several layers share counts once, in the first of them. A tensor that several
+    layers return counts in each of them, but once in the total.
     """
 
     layers: list[LayerSummary]
@@ -116,10 +116,10 @@ def readable(size: float) -> str:
 
 
 def summary(model: Module, *inputs: Any, **kwargs: Any) -> Summary:
-    """What model(*inputs, **kwargs) consists of and costs.
+    """Run model(*inputs, **kwargs) and list its layers, with their sizes and costs.
 
-    inputs: tensors, or shapes (tuples of ints), for which zeros are taken. The model is run in
-    evaluation mode and is left as it was.
+    inputs: tensors, or shapes (tuples of ints), which become tensors of zeros. The model runs in
+    evaluation mode; its modes and requires_grad flags are restored afterwards.
     """
     like = next(iter(model.parameters()), None)
     tensors = [_input(value, like) for value in inputs]
@@ -128,7 +128,7 @@ def summary(model: Module, *inputs: Any, **kwargs: Any) -> Summary:
     run = _Run(model)
     try:
         model.eval()
-        model.requires_grad_()  # products are read off the graph, also those of frozen layers
+        model.requires_grad_()  # so that frozen layers are in the graph too
         with tt.enable_grad(), run:
             model(*tensors, **kwargs)
     finally:
@@ -147,7 +147,7 @@ def summary(model: Module, *inputs: Any, **kwargs: Any) -> Summary:
 
 
 def _input(value: Any, like: Tensor | None) -> Any:
-    """The tensor to call the model with: tracked, and not a leaf, as layers may write into it."""
+    """A tensor to call the model with: tracked, but not a leaf, so that layers may write to it."""
     if isinstance(value, (tuple, list)) and value and all(isinstance(n, int) for n in value):
         device, dtype = (None, None) if like is None else (like.device, like.dtype)
         value = tt.zeros(*value, device=device, dtype=dtype)
@@ -158,13 +158,13 @@ def _input(value: Any, like: Tensor | None) -> Any:
 
 
 class _Run:
-    """One call of a model: with it, every module notes what it returns."""
+    """One run of a model: forward hooks note what every module returns."""
 
     def __init__(self, model: Module):
         self.model = model
         self.root = type(model).__name__
         self.found: dict[str, LayerSummary] = {}  # by scope, the path that nodes carry
-        self.outputs: list[Tensor] = []  # held until the end, so that no address is used twice
+        self.outputs: list[Tensor] = []  # kept alive, so that no address is reused
         self.memory: dict[int, int] = {}  # address → bytes
         counted: set[int] = set()
         for path, module in model.named_modules():
@@ -183,7 +183,7 @@ class _Run:
             handle.remove()
 
     def note(self, module: Module, args: Any, output: Any) -> None:
-        """The hook after forward; the scope is still that of the module."""
+        """The forward hook; the scope is still that of the module."""
         scope = state.mode.scope
         layer = self.layer_at(scope, type(module).__name__)
         tensors = list(_tensors(output))
@@ -194,13 +194,13 @@ class _Run:
         self.memory |= {t.data_ptr(): t.nbytes for t in tensors if t.nbytes}
 
     def layer_at(self, scope: str, kind: str) -> LayerSummary:
-        """The layer of that path; a new one for a module that is not registered in the model."""
+        """The layer at a path; a new one for a module that is not registered in the model."""
         if scope not in self.found:
             self.found[scope] = LayerSummary(scope.removeprefix(f"{self.root}."), kind)
         return self.found[scope]
 
     def layers(self) -> list[LayerSummary]:
-        """All layers, with the FLOPs of the products made in them."""
+        """All layers, with the FLOPs of the products that each one computed."""
         nodes = [t.grad_fn for t in self.outputs if t.grad_fn is not None]
         for node in collect(nodes):
             count = FLOPS.get(type(node))
@@ -212,7 +212,7 @@ class _Run:
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:
-    """The tensors in what a module returned."""
+    """The tensors in a module's output."""
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, (tuple, list, dict)):
@@ -226,7 +226,7 @@ def _tensors(value: Any) -> Iterator[Tensor]:
 
 
 def _shape(node: Any, place: int) -> tuple:
-    """The shape of an op's argument: of what made it, or of what was saved of it."""
+    """The shape of argument `place` of an op, from its edge or from its saved value."""
     edge = node._edges[place]
     if edge is not None:
         return edge._shape
@@ -241,7 +241,7 @@ def _attention(node: Any) -> int:
 
 
 def _einsum(node: Any) -> int:
-    """One for each combination of the values of all labels."""
+    """One multiplication for each combination of label values."""
     in_a, in_b, _ = node.labels
     sizes = dict(zip(in_a, _shape(node, 0))) | dict(zip(in_b, _shape(node, 1)))
     return math.prod(sizes.values())

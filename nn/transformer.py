@@ -24,7 +24,7 @@ from .transformer_layers import TransformerDecoderLayer, TransformerEncoderLayer
 class TransformerEncoder(Module):
     """x ← layer(x) for each of num_layers copies of encoder_layer, then x ← norm(x) if given.
 
-    enable_nested_tensor and mask_check are taken for PyTorch's sake and change nothing.
+    enable_nested_tensor and mask_check are accepted as in PyTorch, but have no effect.
     """
 
     def __init__(
@@ -48,10 +48,10 @@ class TransformerEncoder(Module):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool | None = None,
     ) -> Tensor:
-        """src (S, N, E), (N, S, E) if batch_first, or (S, E); gives the same shape.
+        """src (S, N, E), (N, S, E) if batch_first, or (S, E); the output has the same shape.
 
         mask: (S, S) or (N·nhead, S, S). src_key_padding_mask: (N, S). As in MultiheadAttention.
-        is_causal: a hint that mask is the look-ahead mask; None: find out.
+        is_causal: a hint that mask is the look-ahead mask; None: check whether it is.
         """
         mask = _as_bias(mask, "mask", src)
         padding = _as_bias(src_key_padding_mask, "src_key_padding_mask", src)
@@ -84,11 +84,11 @@ class TransformerDecoder(Module):
         memory_is_causal: bool = False,
         cache: DecoderCache | None = None,
     ) -> Tensor:
-        """tgt (T, N, E), memory (S, N, E), with N first if batch_first; gives the shape of tgt.
+        """tgt (T, N, E), memory (S, N, E), with N first if batch_first → the shape of tgt.
 
         The masks are those of TransformerDecoderLayer. tgt_is_causal: a hint that tgt_mask is the
-        look-ahead mask; None: find out. cache: what came before tgt; it takes in tgt, and needs
-        no_grad.
+        look-ahead mask; None: check whether it is. cache: keys and values of the tokens before tgt;
+        those of tgt are added. Needs no_grad.
         """
         tgt_mask = _as_bias(tgt_mask, "tgt_mask", tgt)
         if tgt_is_causal is None:
@@ -176,10 +176,10 @@ class Transformer(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """src (S, N, E), tgt (T, N, E), with N first if batch_first; gives the shape of tgt.
+        """src (S, N, E), tgt (T, N, E), with N first if batch_first → the shape of tgt.
 
         tgt_mask is usually the look-ahead mask (see generate_square_subsequent_mask), and
-        memory_key_padding_mask the same as src_key_padding_mask. All as in the two stacks.
+        memory_key_padding_mask the same as src_key_padding_mask. The masks are those of the stacks.
         """
         batch_dim = 0 if self.batch_first else 1
         if src.ndim == 3 and src.shape[batch_dim] != tgt.shape[batch_dim]:
@@ -218,7 +218,7 @@ def copies(layer: Module, count: int) -> ModuleList:
 
 
 def _as_bias(mask: Tensor | None, name: str, like: Tensor) -> Tensor | None:
-    """A mask as numbers to add, worked out once for all layers."""
+    """A mask as numbers to add, computed once for all layers."""
     return None if mask is None else as_bias(mask, name, like)
 
 

@@ -21,11 +21,11 @@ class TransformerEncoderLayer(Module):
 
     post-norm (the default):  x ← norm1(x + attn(x)),   x ← norm2(x + ff(x))
     pre-norm (norm_first):    x ← x + attn(norm1(x)),   x ← x + ff(norm2(x))
-    where ff(x) = linear2(activation(linear1(x))), of width dim_feedforward in between.
+    where ff(x) = linear2(activation(linear1(x))), with a hidden layer of width dim_feedforward.
 
-    activation: "relu", "gelu", a function or a module. dropout: of attention weights, inside ff,
-    and of what attn and ff add. bias: of all linear layers and norms. batch_first: sequences are
-    (N, S, E), not (S, N, E).
+    activation: "relu", "gelu", a function or a module. dropout: on the attention weights, inside
+    ff, and on the outputs of attn and ff. bias: in all linear layers and norms. batch_first:
+    sequences are (N, S, E), not (S, N, E).
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class TransformerEncoderLayer(Module):
         src_key_padding_mask: Tensor | None = None,
         is_causal: bool = False,
     ) -> Tensor:
-        """src (S, N, E), (N, S, E) if batch_first, or (S, E); gives the same shape.
+        """src (S, N, E), (N, S, E) if batch_first, or (S, E); the output has the same shape.
 
         src_mask: (S, S) or (N·nhead, S, S). src_key_padding_mask: (N, S). Both as in
         MultiheadAttention. is_causal: a hint that src_mask is the look-ahead mask.
@@ -85,14 +85,14 @@ class TransformerEncoderLayer(Module):
         key_padding_mask: Tensor | None,
         is_causal: bool = False,
     ) -> Tensor:
-        """What self-attention adds."""
+        """The output of self-attention, after dropout."""
         y, _ = self.self_attn(
             x, x, x, key_padding_mask, need_weights=False, attn_mask=attn_mask, is_causal=is_causal
         )
         return self.dropout1(y)
 
     def _ff_block(self, x: Tensor) -> Tensor:
-        """What the feed-forward network adds."""
+        """The output of the feed-forward network, after dropout."""
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
@@ -151,7 +151,7 @@ class TransformerDecoderLayer(Module):
         memory_is_causal: bool = False,
         cache: tuple[LayerCache, MemoryCache] | None = None,
     ) -> Tensor:
-        """tgt (T, N, E), memory (S, N, E), with N first if batch_first; gives the shape of tgt.
+        """tgt (T, N, E), memory (S, N, E), with N first if batch_first → the shape of tgt.
 
         tgt_mask: (T, T) or (N·nhead, T, T). memory_mask: (T, S) or (N·nhead, T, S).
         tgt_key_padding_mask: (N, T). memory_key_padding_mask: (N, S). As in MultiheadAttention.
@@ -160,7 +160,7 @@ class TransformerDecoderLayer(Module):
         x = tgt
         own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         cross = (memory_mask, memory_key_padding_mask, memory_is_causal)
-        # Named only if there is one: blocks and attention of others, as in PyTorch, know no cache.
+        # Passed only if there is one: a user's own _sa_block or attention may not take a cache.
         own_cache: dict = {} if cache is None else {"cache": cache[0]}
         cross_cache: dict = {} if cache is None else {"cache": cache[1]}
         if self.norm_first:
@@ -181,7 +181,7 @@ class TransformerDecoderLayer(Module):
         is_causal: bool = False,
         **cache: LayerCache,
     ) -> Tensor:
-        """What self-attention adds."""
+        """The output of self-attention, after dropout."""
         y, _ = self.self_attn(
             x, x, x, key_padding_mask, need_weights=False, attn_mask=attn_mask,
             is_causal=is_causal, **cache,
@@ -197,7 +197,7 @@ class TransformerDecoderLayer(Module):
         is_causal: bool = False,
         **cache: MemoryCache,
     ) -> Tensor:
-        """What attention to the encoder's output adds."""
+        """The output of attention to the memory, after dropout."""
         y, _ = self.multihead_attn(
             x, mem, mem, key_padding_mask, need_weights=False, attn_mask=attn_mask,
             is_causal=is_causal, **cache,
@@ -205,12 +205,12 @@ class TransformerDecoderLayer(Module):
         return self.dropout2(y)
 
     def _ff_block(self, x: Tensor) -> Tensor:
-        """What the feed-forward network adds."""
+        """The output of the feed-forward network, after dropout."""
         return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
 def activation_function(activation: str | Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
-    """The function of a name; a function or module as it is."""
+    """Look up a function by name; return a function or module unchanged."""
     if not isinstance(activation, str):
         return activation
     functions: dict[str, Callable] = {"relu": F.relu, "gelu": F.gelu}

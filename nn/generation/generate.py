@@ -51,7 +51,8 @@ def generate(
     repetition_penalty: above 1, makes tokens that already occur in the row less probable.
     beams, length_penalty: with more than one beam, beam search; see `beam_search`.
     stop: the token or tokens that end a row; the row keeps its stop token. The rest of the row is
-        filled with pad, by default the (first) stop token. Generation ends when all rows have.
+        filled with pad, by default the (first) stop token. Generation ends when all rows have
+        ended.
     uniforms: the random numbers to draw with, in [0, 1), max_new_tokens for each row of idx, or
         one row for all; see `inverse_cdf`. generator: the source of random numbers otherwise.
     use_cache: keep keys and values if the model has `new_cache`. It affects only the speed.
@@ -95,7 +96,7 @@ def stream(
 ) -> Iterator[Tensor]:
     """Yield the tokens that `generate` appends, step by step, one for each row: (N,).
 
-    The arguments are those of generate, without beams: beam search knows its first token last.
+    The arguments are those of generate, without beams: beam search has no token until its end.
     Between two tokens, the training mode of the model and the grad mode are restored.
     """
     check_prompt(idx, max_new_tokens)
@@ -140,7 +141,7 @@ def _stream(
             elif sampler.temperature > 0:
                 u = tt.rand(rows, generator=generator, dtype=tt.float64, device=idx.device)
             token = sampler(logits, so_far, u).to(idx.dtype)
-            tokens[:, t] = token  # not pad, which may be no valid input; never returned
+            tokens[:, t] = token  # not pad, which may not be a valid input
             if len(stops):
                 token, ended = token.masked_fill(ended, pad), ended | tt.isin(token, stops)
         yield token

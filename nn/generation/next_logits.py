@@ -84,7 +84,7 @@ def inference(modules: list[Module]) -> Iterator[None]:
 
 
 def check_prompt(idx: Tensor, max_new_tokens: int) -> None:
-    """Raise an error if idx is no prompt (N, T) of token ids, or max_new_tokens < 0."""
+    """Raise an error unless idx is a prompt (N, T) of token ids and max_new_tokens ≥ 0."""
     if not isinstance(idx, Tensor):
         raise TypeError(
             f"generate: idx is a {type(idx).__name__}, expected a tensor of token ids (N, T); "

@@ -33,8 +33,8 @@ class _ComputedWeight:
         for hook, _ in module._own_hooks().before.values():
             if isinstance(hook, _ComputedWeight) and hook.name == self.name:
                 raise RuntimeError(
-                    f"{self.what}: {type(module).__name__}.{self.name} is computed by a hook "
-                    "already, expected one at most"
+                    f"{self.what}: {type(module).__name__}.{self.name} is already computed by a "
+                    "hook, expected at most one"
                 )
         module.register_forward_pre_hook(self)
 
@@ -63,9 +63,9 @@ class WeightNorm(_ComputedWeight):
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Learn a weight's size, `weight_g`, and direction, `weight_v`, apart: w = g·v / ‖v‖.
+    """Learn a weight's norm, `weight_g`, and direction, `weight_v`, separately: w = g·v / ‖v‖.
 
-    dim: the dimension of the outputs, each with a size of its own; None: one size for all.
+    dim: the dimension of the outputs, each with its own norm; None: one norm for all.
     """
     hook = WeightNorm(name, None if dim == -1 else dim)
     hook.put_in(module)
@@ -80,7 +80,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
 
 def remove_weight_norm(module: Module, name: str = "weight") -> Module:
-    """Make the weight an ordinary parameter again, with the value it has."""
+    """Make the weight an ordinary parameter again, with its current value."""
     hook = WeightNorm.take_out(module, name)
     weight = hook.compute(module).detach()
     for part in (name, name + "_g", name + "_v"):
@@ -90,7 +90,7 @@ def remove_weight_norm(module: Module, name: str = "weight") -> Module:
 
 
 class SpectralNorm(_ComputedWeight):
-    """w = v / σ, σ the largest singular value, by steps of power iteration while training"""
+    """w = v / σ, σ the largest singular value, estimated by power iteration while training"""
 
     what = "spectral_norm"
 
@@ -103,7 +103,7 @@ class SpectralNorm(_ComputedWeight):
         matrix = first_dim_matrix(weight, self.dim)
         if module.training if iterate is None else iterate:
             power_iteration(matrix, u, v, self.n_power_iterations, self.eps)
-            u, v = u.clone(), v.clone()  # they change in place before backward comes
+            u, v = u.clone(), v.clone()  # a later forward changes them in place
         return weight / tt.dot(u, tt.mv(matrix, v))
 
 
@@ -136,7 +136,7 @@ def spectral_norm(
 
 
 def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
-    """Make the weight an ordinary parameter again, with the value it has."""
+    """Make the weight an ordinary parameter again, with its current value."""
     hook = SpectralNorm.take_out(module, name)
     assert isinstance(hook, SpectralNorm)
     weight = hook.compute(module, iterate=False).detach()

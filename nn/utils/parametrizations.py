@@ -1,4 +1,4 @@
-"""Weights held to a norm, as parametrizations: `weight_norm` and `spectral_norm`."""
+"""Weight normalisation as parametrizations: `weight_norm` and `spectral_norm`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class _WeightNorm(Module):
 
     def __init__(self, dim: int | None = 0):
         super().__init__()
-        self.dim = None if dim == -1 else dim  # PyTorch's word for all of it
+        self.dim = None if dim == -1 else dim  # −1 means all dimensions, as in PyTorch
 
     def forward(self, weight_g: Tensor, weight_v: Tensor) -> Tensor:
         return weight_v * (weight_g / norm_except_dim(weight_v, self.dim))
@@ -27,16 +27,16 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Module:
-    """Learn a weight's size g and direction v apart: w = g·v / ‖v‖.
+    """Learn a weight's norm g and direction v separately: w = g·v / ‖v‖.
 
-    dim: the dimension of the outputs, each with a size of its own; None: one size for all.
+    dim: the dimension of the outputs, each with its own norm; None: one norm for all.
     The parameters are `parametrizations.weight.original0` (g) and `.original1` (v).
     """
     return register_parametrization(module, name, _WeightNorm(dim))
 
 
 class _SpectralNorm(Module):
-    """w = v / σ, σ the largest singular value, by a step of power iteration in every forward"""
+    """w = v / σ, σ the largest singular value, estimated by power iteration while training"""
 
     def __init__(self, weight: Tensor, n_power_iterations: int = 1, dim: int = 0,
                  eps: float = 1e-12):  # fmt: skip
@@ -52,14 +52,14 @@ class _SpectralNorm(Module):
         self._iterate(matrix, 15)
 
     def _iterate(self, matrix: Tensor, steps: int) -> None:
-        """Turn first u, then v, as PyTorch does here; spectral_norm as a hook begins with v."""
+        """Update first u, then v, as PyTorch does here; the older spectral_norm starts with v."""
         power_iteration(matrix.t(), self._v, self._u, steps, self.eps)
 
     def forward(self, weight: Tensor) -> Tensor:
         matrix = first_dim_matrix(weight, self.dim)
         if self.training:
             self._iterate(matrix, self.n_power_iterations)
-        u, v = self._u.clone(), self._v.clone()  # they change in place before backward comes
+        u, v = self._u.clone(), self._v.clone()  # a later forward changes them in place
         return weight / tt.dot(u, tt.mv(matrix, v))
 
     def right_inverse(self, value: Tensor) -> Tensor:
@@ -70,7 +70,7 @@ def spectral_norm(
     module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12,
     dim: Any = None,
 ) -> Module:  # fmt: skip
-    """Divide a weight by its largest singular value, so that the layer stretches nothing.
+    """Divide a weight by its largest singular value, so that it lengthens no vector.
 
     dim: the dimension that becomes the rows of the matrix (1 for ConvTranspose, else 0).
     """

@@ -1,9 +1,9 @@
-"""A tensor of a module as a function of other tensors: module.weight = f(module's originals).
+"""Parametrizations: compute a module's tensor from other tensors, module.weight = f(originals).
 
     register_parametrization(linear, "weight", Symmetric())
 
 moves the weight to `linear.parametrizations.weight.original`, and from then on `linear.weight` is
-Symmetric()(original), computed anew whenever it is asked for.
+Symmetric()(original), recomputed at every access.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..parameter import Parameter
 
 
 class _Cache:
-    """Values that stay while `cached()` is in force, by (list of parametrizations)."""
+    """Values kept inside a `cached()` block, by the id of their ParametrizationList."""
 
     depth = 0
     values: dict[int, Tensor] = {}
@@ -40,9 +40,9 @@ def cached() -> Iterator[None]:
 
 
 class ParametrizationList(ModuleList):
-    """The functions that make one tensor, in order, and what the first of them starts from.
+    """The functions that compute one tensor, in order, and the tensors that they start from.
 
-    `original`, or `original0`, `original1`, … where right_inverse of the functions gives several.
+    These are `original`, or `original0`, `original1`, … if right_inverse returns several.
     """
 
     def __init__(self, modules: list[Module], original: Tensor):
@@ -80,7 +80,7 @@ class ParametrizationList(ModuleList):
                 if not hasattr(module, "right_inverse"):
                     raise RuntimeError(
                         f"{type(module).__name__}: a parametrized tensor was set, expected a "
-                        "method right_inverse that finds the original"
+                        "method right_inverse that computes the original"
                     )
                 values = module.right_inverse(values)
             for own, new in zip(self.originals(), [values] if self.is_tensor else values):
@@ -111,9 +111,9 @@ def _property(name: str) -> property:
 def register_parametrization(
     module: Module, tensor_name: str, parametrization: Module, *, unsafe: bool = False
 ) -> Module:
-    """Make module's parameter or buffer `tensor_name` a function of what it was.
+    """Replace the parameter or buffer `tensor_name` by a function of the original tensor.
 
-    A second one is applied to the result of the first. unsafe is PyTorch's and changes nothing.
+    A second parametrization is applied to the result of the first. unsafe has no effect.
     """
     if is_parametrized(module, tensor_name):
         module.parametrizations[tensor_name].append(parametrization)
@@ -146,7 +146,7 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 def remove_parametrizations(
     module: Module, tensor_name: str, leave_parametrized: bool = True
 ) -> Module:
-    """Make the tensor an ordinary one again: its value now, or the original."""
+    """Make the tensor an ordinary one again, with its current value or the original."""
     if not is_parametrized(module, tensor_name):
         raise ValueError(
             f"remove_parametrizations: {type(module).__name__} has no parametrized {tensor_name!r}"

@@ -31,9 +31,9 @@ class PackedSequence(_Fields):
     """A packed batch; made by pack_padded_sequence and pack_sequence.
 
     data              (Σ lengths, …), the steps one after the other
-    batch_sizes       for each step how many sequences have it, on the CPU
-    sorted_indices    the order of the sequences, by falling length; None: as they were given
-    unsorted_indices  the way back
+    batch_sizes       the number of sequences at each step, on the CPU
+    sorted_indices    the order of the sequences, by decreasing length; None: as they were given
+    unsorted_indices  the inverse permutation
     """
 
     __slots__ = ()
@@ -84,7 +84,7 @@ class PackedSequence(_Fields):
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
-    """The order that undoes another one: result[permutation[i]] = i."""
+    """The inverse of a permutation: result[permutation[i]] = i."""
     return None if permutation is None else permutation.argsort()
 
 
@@ -101,7 +101,7 @@ def pack_padded_sequence(
 ) -> PackedSequence:
     """Pack sequences that were padded to one length: (T, N, …), or (N, T, …) if batch_first.
 
-    lengths: one for each sequence, falling, or in any order with enforce_sorted=False.
+    lengths: one for each sequence, decreasing, or in any order with enforce_sorted=False.
     """
     sizes = _as_list(lengths)
     batch_dim, time_dim = (0, 1) if batch_first else (1, 0)
@@ -121,8 +121,8 @@ def pack_padded_sequence(
         order.sort(key=lambda i: -sizes[i])
     elif any(a < b for a, b in zip(sizes, sizes[1:])):
         raise RuntimeError(
-            f"pack_padded_sequence: the lengths {sizes} are not falling; sort the sequences, or "
-            "pass enforce_sorted=False"
+            f"pack_padded_sequence: got lengths {sizes}, expected decreasing ones; sort the "
+            "sequences, or pass enforce_sorted=False"
         )
     places = [(t, i) for t in range(max(sizes)) for i in order if t < sizes[i]]
     rows = [_row(t, i, shape, batch_first) for t, i in places]
@@ -139,7 +139,7 @@ def pad_packed_sequence(
     padding_value: float = 0.0,
     total_length: int | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The padded tensor (T, N, …) and the lengths of the sequences, in their first order.
+    """The padded tensor (T, N, …) and the lengths of the sequences, in their original order.
 
     total_length: pad further, to this length.
     """
@@ -164,13 +164,13 @@ def pad_packed_sequence(
 
 
 def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
-    """Pack tensors of shapes (L, …), each of its own length L."""
+    """Pack tensors (L, …), each with its own length L."""
     lengths = [len(sequence) for sequence in sequences]
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 
 def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
-    """The sequences of a packed batch, each of its own length."""
+    """The sequences of a packed batch, each with its own length."""
     padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
     return unpad_sequence(padded, lengths, batch_first=True)
 
@@ -181,7 +181,7 @@ def pad_sequence(
     padding_value: float = 0.0,
     padding_side: str = "right",
 ) -> Tensor:
-    """Tensors (L, …) of different lengths L in one: (T, N, …), or (N, T, …) if batch_first.
+    """Pad tensors (L, …) into one tensor (T, N, …), or (N, T, …) if batch_first.
 
     T is the largest length; padding_side: where the padding goes, "right" or "left".
     """
@@ -207,7 +207,7 @@ def pad_sequence(
 def unpad_sequence(
     padded_sequences: Tensor, lengths: Tensor | Sequence[int], batch_first: bool = False
 ) -> list[Tensor]:
-    """The sequences of a padded batch, each of its own length."""
+    """The sequences of a padded batch, each with its own length."""
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)  # (T, N, …) → (N, T, …)
     return [sequence[:n] for sequence, n in zip(padded_sequences, _as_list(lengths), strict=True)]
@@ -219,7 +219,7 @@ def _as_list(lengths: Any) -> list[int]:
 
 
 def _row(t: int, i: int, shape: tuple, batch_first: bool) -> int:
-    """The row of step t of sequence i in a padded batch of two leading sizes, made one."""
+    """The row of step t of sequence i in a padded batch with its first two dimensions merged."""
     return i * shape[1] + t if batch_first else t * shape[1] + i
 
 

@@ -14,7 +14,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Give the parameters the elements of vec (N), one after the other."""
+    """Set the parameters to consecutive elements of vec (N)."""
     if not isinstance(vec, Tensor):
         raise TypeError(f"vector_to_parameters: got {type(vec).__name__}, expected a Tensor")
     start = 0

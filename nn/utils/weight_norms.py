@@ -11,7 +11,7 @@ from .. import functional as F
 
 
 def norm_except_dim(weight: Tensor, dim: int | None) -> Tensor:
-    """√Σ w² over all dimensions but `dim`, which stay with size 1; over all for None."""
+    """√Σ w² over all dimensions but `dim`, which are kept with size 1; None: over all."""
     if dim is None:
         return weight.norm()
     others = tuple(d for d in range(weight.dim()) if d != dim % weight.dim())

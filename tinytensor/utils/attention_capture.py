@@ -1,4 +1,4 @@
-"""A way to look at attention weights, and at their gradients, inside any model."""
+"""capture_attention: record attention weights, and their gradients, inside any model."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ..tensor import Tensor
 class AttentionCall:
     """One call of an attention module: weights = softmax(query·keyᵀ/√D + mask).
 
-    weights (…, L, S). query (…, L, D) and key (…, S, D) if the scores are such a product, else
-    None. attn_mask as `F.scaled_dot_product_attention` takes it: booleans, True where a query may
-    attend, or numbers to add. is_causal: query i sees the keys 0 … i.
+    weights (…, L, S). query (…, L, D) and key (…, S, D) if the scores are dot products, else None.
+    attn_mask as `F.scaled_dot_product_attention` takes it: booleans, True where a query may attend,
+    or numbers to add. is_causal: query i sees the keys 0 … i.
     """
 
     path: str
@@ -30,7 +30,7 @@ class AttentionCall:
 
 
 class AttentionMaps(dict[str, list[Tensor]]):
-    """{module path: [weights of each call]}; `calls` has all calls in their order, with details."""
+    """{module path: [weights of each call]}; `calls` lists all calls in order, with details."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,7 +38,7 @@ class AttentionMaps(dict[str, list[Tensor]]):
 
 
 class _Capture(threading.local):
-    """Where this thread's attention weights are collected; None, the usual case: nowhere."""
+    """Where this thread collects attention weights; None: it does not."""
 
     maps: AttentionMaps | None = None
 
@@ -51,15 +51,15 @@ per_thread.append(_capture)
 def capture_attention() -> Iterator[AttentionMaps]:
     """Collect the attention weights A of every attention module that runs in the block.
 
-    Gives {module path: [A of the first call, of the second, …]}, each A (N, heads, L, S) before
-    dropout. After backward, `A.grad` is dL/dA. Outside such a block the weights are not even kept,
-    as the fused op does without them.
+    Yields {module path: [A of the first call, of the second, …]}, each A (N, heads, L, S) before
+    dropout. After backward, `A.grad` is dL/dA. Outside such a block the weights are not stored: the
+    fused op does not need them.
 
         with nn.capture_attention() as maps:
             logits, loss = model(x, targets)
         loss.backward()
         maps["GPT.blocks.0.attn"][0].grad
-        maps.calls[0].query  # what the weights were made of
+        maps.calls[0].query  # from which the weights were computed
     """
     before, maps = _capture.maps, AttentionMaps()
     _capture.maps = maps
@@ -70,7 +70,7 @@ def capture_attention() -> Iterator[AttentionMaps]:
 
 
 def capturing() -> bool:
-    """Whether someone wants the attention weights."""
+    """True inside a `capture_attention` block."""
     return _capture.maps is not None
 
 
@@ -81,7 +81,7 @@ def record(
     attn_mask: Tensor | None = None,
     is_causal: bool = False,
 ) -> None:
-    """Collect the weights of the module that is running, if someone wants them."""
+    """Collect the weights of the running module, inside a `capture_attention` block."""
     if _capture.maps is None:
         return
     if weights.requires_grad:
