@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tinytensor import svg
 
-# Okabe and Ito's colours, which are told apart with any kind of colour vision
+# Okabe and Ito's palette, distinguishable with any kind of colour vision
 COLOURS = ("#d55e00", "#0072b2", "#56b4e9", "#e69f00", "#009e73", "#999999", "#cc79a7")
 STYLE = """
 text { font: 13px system-ui, sans-serif; fill: #1a1a1a; }
@@ -16,11 +16,11 @@ text { font: 13px system-ui, sans-serif; fill: #1a1a1a; }
 }
 """
 WIDTH, MARGIN, NAMES, BARS = 860, 24, 180, 500  # in pixels; the bars start after the names
-BAR, GROUP = 18, 46  # the height of a bar, and what a group adds for its title
+BAR, GROUP = 18, 46  # the height of a bar, and the extra height of a group
 
 
 def bar_chart(rows: dict[str, dict[str, float]], names: list[str], caption: str) -> str:
-    """rows {title: {name: value}}; a name has the same colour in all rows."""
+    """The SVG of rows {title: {name: value}}; a name has the same colour in all rows."""
     colours = dict(zip(names, COLOURS))
     height = MARGIN + 20 + sum(GROUP + BAR * len(row) for row in rows.values()) + MARGIN
     parts = [

@@ -1,9 +1,9 @@
-"""One contender of a benchmark, in a process of its own: it waits for its turn on standard input.
+"""One contender of a benchmark, in its own process: it reads requests from standard input.
 
     python benchmarks/contender.py CASE CONTENDER
 
-A line "3" is answered with the seconds of each of three steps; "memory" with the bytes at the peak
-of a step, above what stays and of the whole process.
+The request "3" runs three steps and prints the seconds of each. "memory" prints peak bytes: of one
+step, above what was in use before it, and of the whole process.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
-# Name in the table: (package that must be there, environment of the process)
+# Name in the table: (required package, environment of the process)
 CONTENDERS: dict[str, tuple[str, dict[str, str]]] = {
     "PyTorch": ("torch", {}),
     "tinytensor": ("numba", {"TINYTENSOR_KERNELS": "numba"}),
@@ -36,7 +36,7 @@ WITHOUT_LAYERS = ("NumPy by hand", "autograd", "MyGrad")
 
 
 def is_there(contender: str) -> bool:
-    """Whether its package is installed."""
+    """Whether the contender's package is installed."""
     return importlib.util.find_spec(CONTENDERS[contender][0]) is not None
 
 
@@ -55,7 +55,7 @@ def library(contender: str) -> Any:
 
 
 def step_for(case: str, contender: str) -> Callable[[], Any]:
-    """A function of no arguments that does the work of a case once."""
+    """A function of no arguments that runs one step of a case."""
     if contender in WITHOUT_LAYERS:
         return _gpt_step_without_layers(case, contender)
     lib = library(contender)
@@ -104,8 +104,8 @@ def memory_of(step: Callable[[], Any]) -> dict[str, int] | None:
     tinytensor = sys.modules.get("tinytensor")
     if tinytensor is not None:
         tinytensor.release_memory()
-    ctypes.CDLL(None).malloc_trim(0)  # what was freed goes back, so that it is counted when used
-    Path("/proc/self/clear_refs").write_text("5")  # the peak starts anew at what is held now
+    ctypes.CDLL(None).malloc_trim(0)  # returns freed memory, so that reusing it counts
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak to the current use
     before = _status("VmRSS")
     step()
     return {"step": _status("VmHWM") - before, "process": max(whole, _status("VmHWM"))}
@@ -121,7 +121,7 @@ def _status(field: str) -> int:
 def main() -> None:
     case, contender = sys.argv[1:]
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what a library prints is no answer
+    os.dup2(2, 1)  # keeps what libraries print out of the answers
     step = step_for(case, contender)
     for line in sys.stdin:
         if line.strip() == "memory":

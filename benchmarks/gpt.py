@@ -1,8 +1,8 @@
-"""The GPT that the benchmarks train and generate with: one text of it for PyTorch and tinytensor.
+"""The GPT that the benchmarks train and generate with; the same code runs on both libraries.
 
-`lib` is `torch` or `tinytensor`. The model is GPT-2's (pre-norm, tanh gelu, tied output layer), by
-default without biases, as in nanoGPT; each function below gives a function of no arguments that
-does the work once.
+`lib` is `torch` or `tinytensor`. The model is GPT-2's (pre-norm, tanh gelu, tied output layer)
+without biases, as in nanoGPT. `training_step` and `generation` return a function of no arguments
+that does the work once.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def optimizer_for(lib: Any, model: Any) -> Any:
 
 
 def training_step(lib: Any, setting: Setting) -> Callable[[], Any]:
-    """One step: forward, backward, gradients clipped to norm 1, AdamW. Gives the loss."""
+    """One step: forward, backward, gradients clipped to norm 1, AdamW. It returns the loss."""
     model = gpt(lib, setting)
     optimizer = optimizer_for(lib, model)
     shape = (setting.batch, setting.context)
@@ -148,9 +148,9 @@ def training_step(lib: Any, setting: Setting) -> Callable[[], Any]:
 
 
 def generation(lib: Any, setting: Setting, new: int = 256) -> Callable[[], Any]:
-    """`new` tokens after one, greedy, with keys and values kept. Gives the tokens.
+    """Greedy generation of `new` tokens with a key-value cache. It returns the tokens.
 
-    tinytensor runs its own GPT, of the same size; PyTorch has none, and runs the one above.
+    tinytensor runs its own GPT, of the same size; PyTorch has none and runs the one above.
     """
     if lib.__name__ == "tinytensor":
         return _own_generation(lib, setting, new)
@@ -168,7 +168,7 @@ def _own_generation(lib: Any, setting: Setting, new: int) -> Callable[[], Any]:
 
 
 def generation_written_out(lib: Any, setting: Setting, new: int = 256) -> Callable[[], Any]:
-    """The same by the model above, token by token, for either library."""
+    """The same with the model above, token by token, for either library."""
     model = gpt(lib, setting).eval()
     prompt = lib.zeros((1, 1), dtype=lib.int64)
     shape = (1, setting.heads, setting.context, setting.width // setting.heads)

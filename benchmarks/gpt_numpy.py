@@ -1,6 +1,6 @@
 """The GPT of gpt.py in bare NumPy: forward, every gradient by hand, clipping and AdamW.
 
-It is what the arithmetic costs without a framework. Parameters go by the names they have in gpt.py.
+It shows what the arithmetic costs without a framework. Parameters have the names of gpt.py.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ GELU_SCALE, GELU_CUBIC = math.sqrt(2 / math.pi), 0.044715
 
 
 def parameters_for(setting: Setting) -> Arrays:
-    """Weights from a fixed seed: normal, smaller where a branch ends on the skip connection."""
+    """Weights from a fixed seed: normal, smaller in layers that feed the skip connection."""
     rng = np.random.default_rng(0)
     width, residual = setting.width, 0.02 / math.sqrt(2 * setting.layers)
 
@@ -52,7 +52,7 @@ def batch_for(setting: Setting) -> tuple[np.ndarray, np.ndarray]:
 
 
 # ------------------------------------------------------------------------------------------
-# The layers: each forward gives what its backward needs
+# The layers: each forward also returns what its backward needs
 # ------------------------------------------------------------------------------------------
 
 
@@ -229,7 +229,7 @@ class Optimizer:
 
 
 def training_step(setting: Setting) -> Callable[[], float]:
-    """As training_step of gpt.py."""
+    """The same as training_step of gpt.py."""
     parameters = parameters_for(setting)
     optimizer = Optimizer(parameters)
     idx, targets = batch_for(setting)

@@ -1,4 +1,4 @@
-"""The GPT of gpt.py for autograd and MyGrad, which take NumPy's functions and have no layers.
+"""The GPT of gpt.py for autograd and MyGrad, which have NumPy's functions but no layers.
 
 `xp` is `autograd.numpy` or `mygrad`; parameters, clipping and AdamW are those of gpt_numpy.py.
 """
@@ -81,7 +81,7 @@ def with_mygrad(p: Arrays, *batch: Any) -> tuple[float, Arrays]:
 
 
 def training_step(gradients_of: Callable, setting: Setting) -> Callable[[], float]:
-    """As training_step of gpt.py, with one of the two functions above."""
+    """The same as training_step of gpt.py, with one of the two functions above."""
     parameters = parameters_for(setting)
     optimizer = Optimizer(parameters)
     idx, targets = batch_for(setting)

@@ -1,9 +1,9 @@
-"""How a training step of the GPT grows with its sequence: PyTorch and tinytensor by turns.
+"""How the time of a GPT training step grows with the context: PyTorch and tinytensor by turns.
 
     python benchmarks/growth.py         a table; exit code 1 if ours grows faster, beyond the noise
 
-One sequence, twice as long from row to row. `a token more` is what each further token of context
-adds to the step, from one row to the next: more and more, as each attends to all before it.
+One sequence, twice as long in each row. `a token more` is the time that each further token adds to
+the step, from one row to the next. It grows, because each token attends to all before it.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from gpt import CONTEXTS
 from run import Contender, figures
 
 THEIRS, OURS = "PyTorch", "tinytensor"
-NOISE = 0.05  # of the time that is added
+NOISE = 0.05  # relative to PyTorch's added time
 
 
 def measured(rounds: int) -> dict[tuple[int, str], dict[str, Any]]:
-    """{(context, contender): its figures}; all take turns, as the machine may change meanwhile."""
+    """{(context, contender): its figures}; all take turns, as the machine's speed may change."""
     contenders: dict[tuple[int, str], Contender] = {}
     try:
         for length in CONTEXTS:
@@ -59,7 +59,7 @@ def added(found: dict[tuple[int, str], dict[str, Any]], name: str) -> list[float
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, default=12, help="turns of each")
+    parser.add_argument("--rounds", type=int, default=12, help="turns of each contender")
     rounds = parser.parse_args().rounds
     if not (is_there(THEIRS) and is_there(OURS)):
         print("growth: PyTorch and Numba are needed; nothing is measured")

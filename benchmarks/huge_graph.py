@@ -1,10 +1,10 @@
-"""A graph of a million nodes: time and memory of its forward, its backward and its freeing.
+"""Time and memory of a graph of a million nodes: forward, backward and freeing it.
 
     python benchmarks/huge_graph.py              a table; exit code 1 if a limit is missed
     python benchmarks/huge_graph.py --nodes 1e5
 
-Each library runs in a process of its own. Limits: no more memory for a node than PyTorch, and for
-ten times the nodes at most LONGEST times the seconds of each node.
+Each library runs in its own process. Limits: no more memory per node than PyTorch, and at most
+LONGEST times the seconds per node of a graph a tenth the size.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from typing import Any
 from contender import is_there
 
 LIBRARIES = {"PyTorch": "torch", "tinytensor": "tinytensor"}
-LONGEST = 1.5  # seconds per node at the full size, of those at a tenth of it
+LONGEST = 1.5  # seconds per node, relative to a graph a tenth the size
 
 
 def numbers(lib: Any, n: int) -> Any:
-    """x·c·c·… of one number"""
+    """A chain of products of one number: x·c·c·…"""
     y = lib.ones((), requires_grad=True)
     for _ in range(n):
         y = y * 1.000001
@@ -34,7 +34,7 @@ def numbers(lib: Any, n: int) -> Any:
 
 
 def mixed(lib: Any, n: int) -> Any:
-    """A chain of different ops that all use one leaf again."""
+    """A chain of different ops that reuse one leaf."""
     y = x = lib.ones(8, requires_grad=True)
     for _ in range(n // 4):
         y = (y * x + x).tanh().exp()
@@ -42,7 +42,7 @@ def mixed(lib: Any, n: int) -> Any:
 
 
 def branches(lib: Any, n: int) -> Any:
-    """One leaf used by all, joined at the end."""
+    """Many ops on one leaf, joined at the end."""
     x = lib.ones(8, requires_grad=True)
     return lib.stack([x * 1.5 for _ in range(n)])
 
@@ -63,7 +63,7 @@ def peak() -> int:
 
 
 def measure(library: str, graph: str, nodes: int) -> dict[str, float]:
-    """In this process: seconds of computing in each phase and bytes at the peak, for each node."""
+    """CPU seconds of each phase and peak bytes, per node, measured in this process."""
     lib = importlib.import_module(library)
     build = GRAPHS[graph]
     build(lib, 100).sum().backward()
@@ -85,14 +85,14 @@ def in_a_process(library: str, graph: str, nodes: int) -> dict[str, float]:
 
 
 def missed(graph: str, found: dict[str, dict[str, float]], tenth: dict[str, float]) -> list[str]:
-    """A line for each limit that our figures miss."""
+    """A line for each limit that our figures exceed."""
     ours = found["tinytensor"]
     lines = []
     if "PyTorch" in found and ours["bytes"] > found["PyTorch"]["bytes"]:
         lines.append(f"{graph}: {ours['bytes']:.0f} bytes, PyTorch {found['PyTorch']['bytes']:.0f}")
     growth = sum(ours[p] for p in ("forward", "backward")) / (tenth["forward"] + tenth["backward"])
     if growth > LONGEST:
-        lines.append(f"{graph}: {growth:.2f} times as long for each node of ten times as many")
+        lines.append(f"{graph}: {growth:.2f} times the seconds per node with ten times the nodes")
     return lines
 
 
@@ -107,7 +107,7 @@ def main() -> int:
         return 0
 
     contenders = {name: m for name, m in LIBRARIES.items() if m == "tinytensor" or is_there(name)}
-    print(f"{nodes:,} nodes; for each: µs forward, backward, free, and bytes")
+    print(f"{nodes:,} nodes; per node: µs forward, backward, free, and bytes")
     lines: list[str] = []
     for graph in GRAPHS:
         found = {name: in_a_process(m, graph, nodes) for name, m in contenders.items()}

@@ -1,20 +1,20 @@
-"""What the figures of run.py are held to: a line for each that misses its limit."""
+"""The limits for the figures of run.py, and a line for each figure beyond its limit."""
 
 from __future__ import annotations
 
 from typing import Any
 
 OURS, THEIRS = "tinytensor", "PyTorch"
-LONGEST = {OURS: 1.0}  # of PyTorch's time, in every case
+LONGEST = {OURS: 1.0}  # at most this fraction of PyTorch's time, in every case
 LONGEST_OF_GPT = {"tinytensor NumPy only": 1.7}
-TIMES_AS_LONG = {"autograd": 8.0, "MyGrad": 8.0}  # as tinytensor, on the GPT, at least
-NO_MORE_MEMORY = ("gpt-512", "gpt-2048", "gpt-wide")  # than PyTorch, in these cases
+TIMES_AS_LONG = {"autograd": 8.0, "MyGrad": 8.0}  # at least, relative to tinytensor on the GPT
+NO_MORE_MEMORY = ("gpt-512", "gpt-2048", "gpt-wide")  # than PyTorch, in these cases only
 
 Row = dict[str, dict[str, Any]]  # {contender: its figures}, of one case
 
 
 def missed(results: dict[str, Row]) -> list[str]:
-    """What misses its limit; figures that were not measured miss none."""
+    """A line for each figure beyond its limit; figures that were not measured are skipped."""
     lines = []
     for case, row in results.items():
         if THEIRS in row:
@@ -47,7 +47,7 @@ def _too_close(case: str, row: Row) -> list[str]:
 
 def _too_large(case: str, row: Row) -> list[str]:
     ours, theirs = (row[name]["memory_bytes"] for name in (OURS, THEIRS))
-    if not ours or not theirs or ours["step"] <= theirs["step"]:  # none: not on Linux
+    if not ours or not theirs or ours["step"] <= theirs["step"]:  # not measured outside Linux
         return []
     text = "{}: a step of {} needs {:.0f} MB, that of {} {:.0f} MB"
     return [text.format(case, OURS, ours["step"] / 2**20, THEIRS, theirs["step"] / 2**20)]

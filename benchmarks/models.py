@@ -88,7 +88,7 @@ def recurrent(kind: str, lib: Any) -> Step:
 
 
 def cnn(lib: Any) -> Step:
-    """Two convolutions with batch_norm and pooling, on 64 pictures of 28×28."""
+    """Two convolutions with batch norm and pooling, on 64 images of 28×28."""
     nn, F = lib.nn, lib.nn.functional
     lib.manual_seed(0)
     model = nn.Sequential(
@@ -112,7 +112,7 @@ def mlp(lib: Any) -> Step:
 def mamba(lib: Any) -> Step:
     """One Mamba block: width 128, 8 sequences of 64 steps."""
     lib.manual_seed(0)
-    # PyTorch has none of its own; `mamba_ssm` runs on a GPU only.
+    # PyTorch has no Mamba block; `mamba_ssm` runs only on a GPU.
     model = lib.nn.Mamba(128) if lib.__name__ == "tinytensor" else mamba_of_primitives(lib, 128)
     x = lib.randn(8, 64, 128)
     return training_step(lib, model, lambda: (x + model(x)).square().mean(), clip=1.0)

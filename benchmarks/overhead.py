@@ -1,4 +1,4 @@
-"""What the engine costs where the arithmetic costs nothing: PyTorch and tinytensor by turns.
+"""The engine's overhead, on tensors so small that the arithmetic costs nothing.
 
     python benchmarks/overhead.py            a table, and benchmarks/results/overhead.json; exit
                                              code 1 if ours costs more, beyond the noise
@@ -7,8 +7,8 @@ chain   (x·w + w), tanh, ·0.9 … on four numbers: forward and backward, per o
 mlp     one training step of a 2-16-16-2 MLP with Adam on 32 points
 import  how much longer `import tinytensor` takes than `import numpy`
 
-The machine may be busy: each figure is a median over rounds in which the two take turns, and what
-counts is the ratio. Without PyTorch only tinytensor's own figures are shown.
+The machine may be busy: each figure is a median over rounds in which PyTorch and tinytensor take
+turns, and what counts is the ratio. Without PyTorch only tinytensor's own figures are shown.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def mlp(lib: Any) -> Callable[[], float]:
 
 def import_seconds(module: str) -> float:
     code = f"import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
-    # From cached bytecode, as pip and `make` leave it, even where Python is told not to write it.
+    # Let Python write bytecode, so that imports use cached bytecode as in an installed package.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)

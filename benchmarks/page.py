@@ -1,9 +1,9 @@
-"""The step-through page of a 12-layer GPT in a real browser: the time to make it, and to step.
+"""The time to make the step-through page of a 12-layer GPT, and to step in a real browser.
 
-    python benchmarks/page.py                a table; exit code 1 if a limit is passed
+    python benchmarks/page.py                a table; exit code 1 if a limit is exceeded
 
-The model and the browser are those of the tests, which hold the page to the same limits without a
-clock on the wall. A step is timed from the click until the panel and the picture are laid out.
+The model and the browser are those of the tests, which check the same limits without wall-clock
+times. A step is timed from the click until the panel and the picture are laid out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.conftest import OPTIONS, PROGRAMS
 from tests.graph.pages.test_explore import Layer
 from tinytensor.graph import explore
 
-NODES, SECONDS, BYTES, STEP = 5000, 10.0, 5_000_000, 0.050  # at least; the rest at most
+NODES, SECONDS, BYTES, STEP = 5000, 10.0, 5_000_000, 0.050  # NODES at least, the others at most
 STEPS = 1000
 
 TIMED_STEPS = """(steps) => {
@@ -71,7 +71,7 @@ def main() -> None:
     print(f"  slowest 1% {1e3 * slow:8.1f} ms     longest {1e3 * max(steps):.1f} ms")
     kept = len(made.graph.nodes) >= NODES and seconds <= SECONDS and size <= BYTES
     if not (kept and median <= STEP):
-        sys.exit("a limit is passed")
+        sys.exit("a limit is exceeded")
 
 
 if __name__ == "__main__":

@@ -1,13 +1,13 @@
 """Training steps and generation: PyTorch, tinytensor and others by turns, on this machine.
 
-    python benchmarks/run.py                           everything: some ten minutes
+    python benchmarks/run.py                           everything: about ten minutes
     python benchmarks/run.py --only gpt,LSTM           some cases
     python benchmarks/run.py --contenders PyTorch,tinytensor --seconds 10
 
 It prints a table and writes results/bench.json and results/bench.svg; its exit code is 1 if a
-figure misses its limit (limits.py). Each contender has a process,
-so that its threads do not disturb the others': between its turns it is stopped. The machine may be
-busy; what counts is the ratio of medians over many turns.
+figure is beyond its limit (limits.py). Each contender runs in its own process, which is stopped
+between turns so that its threads do not disturb the others. The machine may be busy; what counts is
+the ratio of medians over many turns.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ CASES: dict[str, str] = {
 
 
 class Contender:
-    """A process that does steps when it is asked to, and is stopped otherwise."""
+    """A process that runs steps on request, and is stopped otherwise."""
 
     def __init__(self, case: str, name: str, environment: dict[str, str] | None = None):
         self.case, self.name = case, name
@@ -81,16 +81,16 @@ class Contender:
             self.process.send_signal(wanted)
 
     def warm_up(self) -> None:
-        """The first steps, in which things are compiled and loaded; how many make a turn."""
+        """Run the first steps, which compile and load, and find how many steps make a turn."""
         self.ask("3")
         self.steps = max(1, round(TURN / min(self.ask("2"))))
 
     def take_turn(self) -> None:
-        """The first step of a turn finds its threads asleep and its caches cold: it is left out."""
+        """Time one turn without its first step, which finds threads asleep and caches cold."""
         self.seconds += self.ask(str(self.steps + 1))[1:]
 
     def end(self) -> None:
-        self.process.kill()  # also when it is stopped
+        self.process.kill()  # works on a stopped process too
         self.process.communicate()  # closes its pipes
 
 
@@ -128,7 +128,7 @@ def add_ratios(row: dict[str, dict[str, Any]]) -> None:
 
 
 # ------------------------------------------------------------------------------------------
-# What is shown
+# Output
 # ------------------------------------------------------------------------------------------
 
 
@@ -159,7 +159,7 @@ def versions() -> dict[str, str]:
 
 
 def write_results(results: dict[str, dict[str, dict[str, Any]]], seconds: float) -> None:
-    """results/bench.json and results/bench.svg; cases that were not run stay as they were."""
+    """Write results/bench.json and results/bench.svg; cases that were not run are kept."""
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / "bench.json"
     known = json.loads(path.read_text())["cases"] if path.exists() else {}
@@ -177,7 +177,7 @@ def write_results(results: dict[str, dict[str, dict[str, Any]]], seconds: float)
 
 
 def chosen(text: str | None, known: list[str], what: str) -> list[str]:
-    """The names in a list with commas, checked; all if there is none."""
+    """The names in a comma-separated list, checked; all known names for None."""
     if text is None:
         return known
     names = text.split(",")
@@ -189,8 +189,8 @@ def chosen(text: str | None, known: list[str], what: str) -> list[str]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", help=f"cases, with commas: {', '.join(CASES)}")
-    parser.add_argument("--contenders", help="with commas; those that are not installed are left")
+    parser.add_argument("--only", help=f"cases, comma-separated: {', '.join(CASES)}")
+    parser.add_argument("--contenders", help="comma-separated; skips those not installed")
     parser.add_argument("--seconds", type=float, default=6.0, help="per case and contender")
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that `finally` ends the contenders

@@ -1,10 +1,10 @@
-"""How long a new process takes until its first training step of the GPT is done.
+"""How long a new process takes to import the library and run its first GPT training step.
 
     python benchmarks/start.py                 a table; exit code 1 above the limits
 
-PyTorch and tinytensor start by turns, in new processes. `import` is the library's own, after
-NumPy's; `first step` what the first step takes longer than the ones after it. tinytensor's kernels
-are compiled into an empty folder first, which is a row of its own; then they come from there.
+PyTorch and tinytensor start by turns, in new processes. `import` does not include NumPy's import;
+`first step` is the extra time of the first step over later ones. tinytensor first compiles its
+kernels into an empty folder, which is a row of its own; later processes load them from there.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import tempfile
 from contender import CONTENDERS, is_there
 
 ROUNDS = 7
-COMPILING, WARM = 25.0, 0.5  # seconds that the first step may take longer, at most
+COMPILING, WARM = 25.0, 0.5  # limits on the extra seconds of the first step
 SCRIPT = """
 import importlib, json, sys, time
 import numpy
@@ -41,7 +41,7 @@ print(json.dumps([moments[1] - moments[0], seconds[0] - sorted(seconds[1:])[2]])
 
 
 def start(name: str, folder: str) -> tuple[float, float]:
-    """Seconds of the import, and of the first step above another, in a new process."""
+    """Seconds of the import, and extra seconds of the first step, in a new process."""
     package = "torch" if name == "PyTorch" else "tinytensor"
     environment = {**os.environ, **CONTENDERS[name][1], "NUMBA_CACHE_DIR": folder}
     environment["PYTHONPATH"] = os.path.dirname(os.path.abspath(__file__))

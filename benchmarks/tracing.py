@@ -1,11 +1,11 @@
-"""What being able to draw costs training that draws nothing: this engine, and one without tracing.
+"""The cost of tracing when it is not used: this engine against a copy without tracing.
 
-    python benchmarks/tracing.py        a table; exit code 1 if the cost stands out of the noise
+    python benchmarks/tracing.py        a table; exit code 1 if the cost exceeds the noise
 
-The other engine is a copy of these sources without the lines that tracing needs: the source line,
-the module path and the test for a recording in every forward, the steps of the walk that can be
-watched. Both take turns at steps of the GPT, in processes of their own; a second process of the
-first engine shows how far two equal ones come apart by chance.
+The copy lacks the lines that tracing needs: in every forward, the source line, the module path and
+the test for a recording; in the backward walk, the steps that can be watched. Both engines take
+turns at steps of the GPT, each in its own process. A second process of the first engine shows how
+far two equal engines differ by chance.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FLOOR = 0.02  # differences below this are noise on any machine
 PLAIN, AGAIN, WITHOUT = "tinytensor", "the same once more", "without tracing"
 
-# File: [(lines as they are, lines without tracing)]
+# File: [(current lines, lines without tracing)]
 TRACING: dict[str, list[tuple[str, str]]] = {
     "tinytensor/autograd/op.py": [
         ("            node.scope = mode.scope\n", ""),
@@ -53,7 +53,7 @@ TRACING: dict[str, list[tuple[str, str]]] = {
 
 
 def copy_without_tracing(folder: Path) -> None:
-    """The packages, each line of TRACING gone; one that is not found is an error."""
+    """Copy the packages without the lines of TRACING; a line that is not found is an error."""
     for package in ("tinytensor", "nn"):
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / package, folder / package, ignore=ignored)
@@ -79,7 +79,7 @@ def measure(case: str, kernels: str, seconds: float) -> dict[str, float]:
                 contenders[name].warm_up()
             order = list(contenders.values())
             for _ in range(max(3, round(seconds / 0.3))):
-                random.shuffle(order)  # nobody always comes after the same one
+                random.shuffle(order)  # so that none always follows the same one
                 for contender in order:
                     contender.take_turn()
         finally:
