@@ -59,16 +59,16 @@ ALSO = ("gpt_char --preset cpu",)  # second runs, with flags
 INTRODUCTION = """\
 # Examples
 
-One script for each system, short enough to be read from top to bottom. Each is seeded, downloads
-nothing, writes its pictures into `out/NAME/`, and ends with a line that says what it reached:
+One script for each system, short enough to read from top to bottom. Each is seeded, downloads
+nothing, writes its pictures into `out/NAME/`, and ends with a line that states its result:
 
     python examples/clip.py                # result: retrieval=0.9625 target=0.85 ok
     python examples/clip.py --help         # every setting is a flag
     python examples/clip.py --quick        # a run of seconds, with a lower target
 
-`byhand/` has worksheets: the same systems with numbers small enough to be worked out on paper.
-The table is written by `python docs/gallery.py`, from full runs with seed 0 on one thread; the
-time is that of the processor, on a machine that was busy with other work.
+`byhand/` has worksheets: the same systems with numbers small enough to compute on paper.
+`python docs/gallery.py` writes the table from full runs with seed 0 on one thread; the times are
+CPU times, on a machine that was busy with other work.
 
 | | |
 |---|---|

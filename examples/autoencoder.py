@@ -1,12 +1,12 @@
-"""An autoencoder learns to say in a few numbers what a picture shows, and to draw it again.
+"""An autoencoder learns to compress a picture into a few numbers, and to redraw it from them.
 
     python examples/autoencoder.py
     python examples/autoencoder.py --code 8
 
-The encoder turns a digit of 256 pixels into a code of three numbers, the decoder draws the digit
-from the code; the loss is the squared error of the pixels. Nobody tells it which digit is which:
-the codes of the same digits still end up near each other. The best that a linear map can do with
-as many numbers, principal components, is the yardstick.
+The encoder turns a digit of 256 pixels into a code of three numbers, and the decoder draws the
+digit from the code; the loss is the squared error of the pixels. There are no labels, but codes of
+the same digit still end up close together. The baseline is the best linear map with as many
+numbers: principal components.
 
 The result is the error on unseen pictures, divided by that of principal components.
 """
@@ -35,7 +35,7 @@ class Settings(Example):
     lower_is_better = True
     quick_run = {"steps": 600, "samples": 2000, "target": 0.9}
 
-    code: int = 3  # numbers for a picture
+    code: int = 3  # numbers in a code
     width: int = 128
     samples: int = 4000
     batch: int = 64
@@ -66,7 +66,7 @@ def layers(sizes: list[int]) -> list[nn.Module]:
 
 
 def by_components(train: tt.Tensor, test: tt.Tensor, count: int) -> tt.Tensor:
-    """The test pictures, drawn again from their first `count` principal components."""
+    """The test pictures, redrawn from their first `count` principal components."""
     mean = train.flatten(1).mean(dim=0)
     _, _, axes = tt.linalg.svd(train.flatten(1) - mean, full_matrices=False)
     codes = (test.flatten(1) - mean) @ axes[:count].T  # (N, H·W) → (N, count)
@@ -74,7 +74,7 @@ def by_components(train: tt.Tensor, test: tt.Tensor, count: int) -> tt.Tensor:
 
 
 def show(model: Autoencoder, test: tt.Tensor, linear: tt.Tensor, settings: Settings) -> None:
-    """Pictures beside what is drawn from their codes; and digits between two others."""
+    """Draw pictures next to their reconstructions, and digits interpolated between two others."""
     drawn = model(test)
     rows = [*test[:10], *drawn[:10], *linear[:10]]
     names = ["picture"] * 10 + ["drawn again"] * 10 + ["linear"] * 10

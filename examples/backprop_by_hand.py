@@ -2,11 +2,11 @@
 
     python examples/backprop_by_hand.py
 
-Four tokens attend to each other, and two linear layers say which of three classes each one is.
+Four tokens attend to each other, and two linear layers assign each one to one of three classes.
 Every gradient is computed three times: by hand, with the chain rule in plain sight; by the engine's
-backward; and by finite differences. All are printed. The result is how far they are apart. The
-gradients by hand then train the network, as good as any others. backward.html shows the same walk
-step by step.
+backward; and by finite differences. The gradients by hand are printed. The result is the largest
+difference between the three. The gradients by hand then train the network. backward.html shows the
+same backward pass step by step.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Settings(Example):
 
 
 def forward(leaves: Values, target: tt.Tensor, nudges: Mapping[str, tt.Tensor] = {}) -> Values:
-    """All values of one pass, by name. nudges: {name: what to add to that value}."""
+    """All values of one forward pass, by name. nudges: {name: what to add to that value}."""
     v: Values = {}
 
     def let(name: str, value: tt.Tensor) -> tt.Tensor:
@@ -61,13 +61,13 @@ def forward(leaves: Values, target: tt.Tensor, nudges: Mapping[str, tt.Tensor] =
 
 
 def backward(v: Values, target: tt.Tensor) -> Values:
-    """dloss/d… of every value, from the last to the first: the chain rule, one line a step."""
+    """dloss/d… of every value, from last to first: one line for each step of the chain rule."""
     d: Values = {}
     d["P"] = -target / v["P"] / len(v["P"])
-    d["L"] = (v["P"] - target) / len(v["P"])  # softmax and logarithm together
+    d["L"] = (v["P"] - target) / len(v["P"])  # through the softmax and the logarithm
     d["W2"], d["b2"] = v["H"].T @ d["L"], d["L"].sum(0)
     d["H"] = d["L"] @ v["W2"].T
-    d["Z"] = d["H"] * (v["Z"] > 0)  # ReLU lets through what was positive
+    d["Z"] = d["H"] * (v["Z"] > 0)  # ReLU passes g where its input was positive
     d["W1"], d["b1"] = v["Y"].T @ d["Z"], d["Z"].sum(0)
     d["Y"] = d["Z"] @ v["W1"].T
     d["A"] = d["Y"] @ v["V"].T  # Y = A·V: one path to the weights, …
@@ -82,7 +82,7 @@ def backward(v: Values, target: tt.Tensor) -> Values:
 
 
 def by_engine(leaves: Values, target: tt.Tensor) -> Values:
-    """The same by loss.backward()."""
+    """The same gradients, by loss.backward()."""
     tracked = {name: leaf.clone().requires_grad_() for name, leaf in leaves.items()}
     values = forward(tracked, target)
     for value in values.values():
@@ -104,7 +104,7 @@ def by_differences(name: str, leaves: Values, target: tt.Tensor, eps: float = 1e
 
 
 def learn(leaves: Values, target: tt.Tensor, settings: Settings) -> list[float]:
-    """Gradient descent with the gradients by hand; the losses."""
+    """Gradient descent with the gradients by hand; returns the losses."""
     losses = []
     for _ in range(settings.steps):
         values = forward(leaves, target)

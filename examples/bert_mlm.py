@@ -3,10 +3,10 @@
     python examples/bert_mlm.py
     python examples/bert_mlm.py --labelled 100
 
-First, masked words are filled in: "the dogs near the [mask] chase a cat": no one says what is right
-but the sentence itself. Then the same model is fine-tuned on a few sentences with labels, right or
-wrong ("the dogs near the girl chases a cat"), and compared with one that starts from nothing. The
-result is the accuracy of the first on unseen sentences.
+First, the model fills in masked words ("the dogs near the [mask] chase a cat"), which needs no
+labels. Then it is fine-tuned on a few labelled sentences, right or wrong ("the dogs near the girl
+chases a cat"), and compared with a model that was not pretrained. The result is the accuracy of the
+pretrained model on unseen sentences.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ class Settings(Example):
     lr: float = 0.002
     labelled: int = 300  # sentences with a label
     fine_tuning: int = 200  # steps
-    steps: int = 1000  # of filling in
+    steps: int = 1000  # of pretraining
     target: float = 0.9
 
 
 def masked(ids: tt.Tensor) -> tuple[tt.Tensor, tt.Tensor]:
-    """(ids with words hidden, the words that were there, −100 at all others)
+    """(ids with some words hidden, the original words there and −100 elsewhere)
 
-    Of a fifth of the words, 7 in 10 become [mask], 2 some other word, 1 stays: so the model has to
-    doubt every word that it reads.
+    A fifth of the words is chosen: of these, 7 in 10 become [mask], 2 a random word, 1 stays. So
+    the model has to question every word that it reads.
     """
     chosen = (tt.rand(*ids.shape) < 0.2) & (ids > MASK)
     kind = tt.rand(*ids.shape)
@@ -55,7 +55,7 @@ def masked(ids: tt.Tensor) -> tuple[tt.Tensor, tt.Tensor]:
 
 
 def pretrain(model: nn.BERT, settings: Settings) -> None:
-    """Fill in words; draws the loss."""
+    """Train the model to fill in words, and draw the loss."""
     data = ids_of([sentence() for _ in range(min(4000, 40 * settings.steps + 1))])
     optimizer = optim.AdamW(model.parameters(), lr=settings.lr)
     schedule = optim.lr_scheduler.OneCycleLR(optimizer, settings.lr, settings.steps + 1)
@@ -97,7 +97,7 @@ def labelled(count: int) -> tuple[tt.Tensor, tt.Tensor]:
 
 
 def fine_tune(bert: nn.BERT, data: tuple, test: tuple, settings: Settings) -> float:
-    """The accuracy on the test sentences, after training on those of data."""
+    """Train on data; return the accuracy on the test sentences."""
     judge, (ids, labels) = Judge(bert), data
     optimizer = optim.AdamW(judge.parameters(), lr=settings.lr / 4)
     with Progress(True, 0, settings.fine_tuning) as progress:

@@ -6,8 +6,8 @@
 Sentences such as "the red house and the old car" become French: "la maison rouge et la voiture
 vieille". Adjectives follow their noun, articles agree with it. A bidirectional GRU reads the
 source. Without attention the decoder gets only its last states, of the same size for every
-sentence; with attention it looks at all of them at each step, and the alignment picture shows
-where. The result is the share of words right in the longest sentences, translated with attention.
+sentence; with attention it looks at all states at each step, and the alignment picture shows where.
+The result is the word accuracy with attention on the longest sentences.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Settings(Example):
 
 
 def sentence(phrases: int, rng: random.Random) -> tuple[list[str], list[str]]:
-    """English and French words."""
+    """A random sentence: its English words and its French words."""
     english, french = [], []
     for number in range(phrases):
         noun, adjective = rng.choice([*NOUNS]), rng.choice([*ADJECTIVES])
@@ -63,7 +63,7 @@ def sentence(phrases: int, rng: random.Random) -> tuple[list[str], list[str]]:
 
 
 def batch(count: int, phrases: int, rng: random.Random) -> tuple[tt.Tensor, tt.Tensor]:
-    """Ids of sentences of one length: (count, S), and (count, T) with begin and end."""
+    """Ids of sentences of one length: (count, S), and (count, T) including begin and end."""
     pairs = [sentence(phrases, rng) for _ in range(count)]
     source = [[SOURCE.index(word) for word in english] for english, _ in pairs]
     target = [[BEGIN, *(TARGET.index(word) for word in french), END] for _, french in pairs]
@@ -71,7 +71,7 @@ def batch(count: int, phrases: int, rng: random.Random) -> tuple[tt.Tensor, tt.T
 
 
 def train(name: str, model: nn.Seq2SeqRNN, settings: Settings) -> None:
-    """Each batch has sentences of another length."""
+    """Train the model; each batch has sentences of a random length."""
     rng = random.Random(settings.seed)
     optimizer = optim.Adam(model.parameters(), lr=settings.lr)
     scheduler = optim.lr_scheduler.CosineAnnealingLR(optimizer, max(settings.steps, 1))
@@ -103,7 +103,7 @@ def translate(model: nn.Seq2SeqRNN, source: tt.Tensor, length: int) -> tuple[tt.
 
 
 def accuracy(model: nn.Seq2SeqRNN, phrases: int) -> float:
-    """The share of words that are right, in new sentences."""
+    """The fraction of correct words in new sentences."""
     source, target = batch(200, phrases, random.Random(f"test {phrases}"))
     guesses, _ = translate(model, source, target.shape[1] - 1)
     return (guesses == target[:, 1:]).float().mean().item()
@@ -131,7 +131,7 @@ def main(settings: Settings) -> float:
         train(name, model, settings)
         reached = [accuracy(model, phrases) for phrases in counts]
         by_length[name] = ([4 * phrases - 1 for phrases in counts], reached)
-        print(f"{name}: right by length {', '.join(f'{share:.3f}' for share in reached)}")
+        print(f"{name}: accuracy by length {', '.join(f'{share:.3f}' for share in reached)}")
         if attention:
             draw_alignment(model, settings)
     title = "Words right in new sentences"

@@ -1,7 +1,7 @@
-"""Pictures of shapes, and captions that say what is on them: data for the examples.
+"""Pictures of shapes, with captions that describe them: data for the examples.
 
 caption(DESCRIPTIONS[0])           # "a small red circle on the left"
-draw(DESCRIPTIONS[0])              # (3, 16, 16), another one each time
+draw(DESCRIPTIONS[0])              # (3, 16, 16), different each time
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ def caption(description: tuple[str, ...]) -> str:
 
 
 def as_numbers(captions: list[str]) -> tt.Tensor:
-    """(N, L): the number of each word."""
+    """The index of each word: (N, L)."""
     return tt.tensor([[WORDS.index(word) for word in text.split()] for text in captions])
 
 
 def ink(shape: str, x: tt.Tensor, y: tt.Tensor, half: tt.Tensor | float) -> tt.Tensor:
-    """How much of each pixel a shape fills, 0 to 1; x and y from its middle, half its size."""
-    # how far outside of the shape a pixel is; below zero inside
+    """How much of each pixel a shape covers, 0 to 1; x and y are relative to its centre."""
+    # signed distance to the shape: positive outside, negative inside
     outside = {
         "circle": (x.square() + y.square()).sqrt() - half,
         "square": tt.maximum(x.abs(), y.abs()) - 0.85 * half,
@@ -43,11 +43,11 @@ def ink(shape: str, x: tt.Tensor, y: tt.Tensor, half: tt.Tensor | float) -> tt.T
             tt.minimum(x.abs(), y.abs()) - 0.3 * half, tt.maximum(x.abs(), y.abs()) - half
         ),
     }[shape]
-    return (0.5 - PIXELS * outside).clamp(0, 1)  # one pixel from full to none
+    return (0.5 - PIXELS * outside).clamp(0, 1)  # edges are one pixel wide
 
 
 def draw(description: tuple[str, ...]) -> tt.Tensor:
-    """A picture (3, PIXELS, PIXELS): the shape a little moved, its colour a little changed."""
+    """A picture (3, PIXELS, PIXELS), with small random changes of place, size and colour."""
     size, colour, shape, place = description
     axis = (tt.arange(PIXELS) + 0.5) / PIXELS
     y, x = tt.meshgrid(axis, axis, indexing="ij")

@@ -1,15 +1,15 @@
-"""CLIP: pictures and captions learn one space, in which what belongs together is near.
+"""CLIP: embeds pictures and captions in one space, in which matching pairs are close.
 
     python examples/clip.py
     python examples/clip.py --batch 96 --steps 800
 
-A picture shows a shape of some colour, size and place; its caption says so in words. A small
-convolutional network reads pictures, a recurrent one captions. Of a batch of pairs, each picture is
-to be nearer to its caption than to all others, and each caption to its picture. A sixth of all
-descriptions is never trained on: they are made of known words in an unknown combination.
+A picture shows a shape of some colour, size and place; its caption describes it. A small
+convolutional network reads pictures, a recurrent one captions. In each batch of pairs, a picture
+should be closer to its caption than to all others, and a caption to its picture. A sixth of all
+descriptions is held out of training: known words in new combinations.
 
-The result is the share of new pictures and of all captions that find their partner first, the lower
-of the two; the choice is among all descriptions.
+The result is the retrieval accuracy among all descriptions, from picture to caption or from caption
+to picture, whichever is lower.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Settings(Example):
     measure = "retrieval"
     quick_run = {"steps": 40, "target": 0.1}
 
-    width: int = 32  # of the space that both share
+    width: int = 32  # of the shared space
     batch: int = 48
     lr: float = 0.003
     steps: int = 350
@@ -118,7 +118,7 @@ def evaluate(
     ways = {"caption of a picture": to_text, "picture of a caption": to_picture}
     for name, best in ways.items():
         right = (best == partner).float()
-        print(f"{name}: {right.mean():.3f} right; of the unseen {right[unseen].mean():.3f}")
+        print(f"{name}: accuracy {right.mean():.3f}, {right[unseen].mean():.3f} on unseen ones")
     shown = unseen[:10]
     names = [captions[i].removeprefix("a ") for i in shown]
     cosine = similarity[shown][:, shown] / similarity.abs().max()

@@ -1,8 +1,8 @@
-"""Dates as people write them, and as ISO 8601 does: a small language to translate from.
+"""Dates as people write them, and in ISO 8601: pairs to translate.
 
     pairs = written_dates(3, unseen=False)  # [("the 3rd of March, 1998", "1998-03-03"), …]
 
-A day in five is never used for training, in whichever form: `unseen=True` gives those.
+One day in five is held out of training, in all forms: `unseen=True` draws from those.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ FORMS = (  # the first ones in words, the last ones in digits, as in Europe and 
 
 
 def written_dates(count: int, unseen: bool) -> list[tuple[str, str]]:
-    """`count` pairs (a date in one of the forms, the same date as YYYY-MM-DD), drawn at random."""
+    """`count` random pairs: a date in one of the forms, and the same date as YYYY-MM-DD."""
     days = tt.randint(DAYS // 5, (count,))
     offsets = tt.zeros(count).long() if unseen else tt.randint(1, 5, (count,))
     forms = tt.randint(len(FORMS), (count,))
@@ -88,7 +88,7 @@ def words_of(text: str) -> list[str]:
 
 
 def vocabulary() -> list[str]:
-    """All tokens that the forms can give."""
+    """All tokens that can occur in the forms."""
     written = {
         write(FIRST + datetime.timedelta(days=k), form) for k in range(400) for form in FORMS
     }

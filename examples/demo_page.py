@@ -1,4 +1,4 @@
-"""The pages of the demo: index.html leads to report, attention, a backward pass, a worksheet."""
+"""The pages of the demo: index.html links to report, attention, backward pass and worksheet."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ td + td { font-family: var(--code); }
 
 @dataclass
 class Translation:
-    """A date as written, its translation by greedy and by beam search, and the right one."""
+    """A date as written, its translations by greedy and beam search, and the correct one."""
 
     written: str
     greedy: str
@@ -57,8 +57,8 @@ def write_pages(
 ) -> None:
     """Write all pages into the folder.
 
-    sample: ids of a sentence (1, S), what the decoder reads (1, T), and what it should write
-    (1, T). tokens: their words.
+    sample: ids of a sentence (1, S), of the decoder's input (1, T) and of its target (1, T).
+    tokens: the words of the sentence and of the decoder's input.
     """
     cards = [_translations(translations, exact, trainer)]
     *inputs, target = sample
@@ -94,7 +94,7 @@ def _translations(translations: list[Translation], exact: float, trainer: Traine
     )
     text = (
         f"After {trainer.step} steps, {trainer.seconds:.0f} seconds, {exact:.1%} of 2,000 unseen "
-        "dates come out right to the last digit. Ten of them:"
+        "dates are correct to the last digit. Ten of them:"
     )
     head = "<tr><th>written</th><th>greedy</th><th>beam search</th><th></th></tr>"
     return _card("Translations", text, "", f"<table>{head}{rows}</table>", wide=True)
@@ -102,14 +102,14 @@ def _translations(translations: list[Translation], exact: float, trainer: Traine
 
 def _alignment(last: Any, folder: Path) -> str:
     """The decoder's last attention to the sentence, as the mean of its heads."""
-    # Row t is the query of the token that was read; what it writes is the next one.
+    # Row t belongs to the token that the decoder reads; label it with the one it then writes.
     written = [*last.rows[1:], "<end>"]
     path = folder / "cross_attention.svg"
     heat_map(path, last.weights.mean(axis=0), written, last.columns, "What each sign looks at")
     text = (
-        "Rows are the signs of the date as they are written, columns the words of the sentence: "
-        "year, month and day are each looked up where they stand. The page has every head of every "
-        "layer, with its scores and the gradients that reach them."
+        "Rows are the characters of the date as they are written, columns the words of the "
+        "sentence: year, month and day are each looked up where they stand. The page has every "
+        "head of every layer, with its scores and their gradients."
     )
     return _card("Attention", text, "attention.html", path.read_text("utf-8"))
 
@@ -131,30 +131,30 @@ def _backward(
     value = loss(model(*inputs), target)
     hook.remove()
     query, memory, output = calls[0]
-    (gradient,) = tt.autograd.grad(value, output)  # what reaches the block from the loss
+    (gradient,) = tt.autograd.grad(value, output)  # the gradient of the block's output
     query, memory = (x.detach().requires_grad_() for x in (query, memory))
     try:
         with graph.record(MOST_VALUES):
             again, _ = block(query, memory, memory, need_weights=True)
-            value = (again * gradient).sum()  # has that gradient, and begins at the block
+            value = (again * gradient).sum()  # a loss with the same gradient, for the block alone
         path = folder / "backward.html"
         graph.explore(value, path, model=block, max_values=MOST_VALUES, title=title)
     except graph.GraphvizMissing as missing:
         return _card(title, f"Not drawn: {escape(str(missing))}")
     text = (
-        "The decoder's last attention to the sentence, in the trained model: walk from the "
-        "gradient of its output back to queries, keys, values and weights, and see the numbers."
+        "The decoder's last attention to the sentence, in the trained model: step from the "
+        "gradient of its output back to queries, keys, values and weights, with all numbers."
     )
     return _card(title, text, "backward.html", wide=True)
 
 
 def _worksheet(folder: Path) -> str:
-    """The same backward pass on numbers that a hand can work with."""
+    """The same backward pass with numbers that can be worked out by hand."""
     sheet = graph.worksheet("attention-backward", folder / "worksheet.html", e_is_3=True)
     assert sheet.key_path is not None
     text = (
-        "Forward and backward through one small attention head, to be filled in: each number is "
-        "checked as you type, and a wrong one is told what it likely comes from. "
+        "Fill in forward and backward through one small attention head: each number is checked "
+        "as you type, and a wrong one comes with its likely cause. "
         f'<a href="{sheet.key_path.name}">All answers</a>'
     )
     return _card("Now by hand", text, "worksheet.html", wide=True)

@@ -1,15 +1,15 @@
-"""A diffusion transformer makes videos out of noise: a shape that moves as it was asked to.
+"""A diffusion transformer turns noise into videos of a shape that moves as the prompt says.
 
     python examples/diffusion_transformer.py
     python examples/diffusion_transformer.py --layers 4 --sampling 40
 
-A video x is mixed with noise, xₜ = (1 − t)·x + t·noise, and the transformer is to say what x was.
-A token is a patch of 4 × 4 pixels in all eight frames. How noisy they are, t, and what is asked
-for, a colour, a shape and a direction, reach each block through the scales and shifts of its layer
-norms. A new video begins as noise, t = 1, and goes in small steps towards what is seen in it.
+A video x is mixed with noise, xₜ = (1 − t)·x + t·noise, and the transformer learns to predict x. A
+token is a patch of 4 × 4 pixels in all eight frames. The noise level t and the prompt (a colour, a
+shape and a direction) condition each block through the scales and shifts of its layer norms. A new
+video starts as noise, t = 1, and moves in small steps towards the predicted x.
 
-A sixth of all prompts is never trained on. The result is the share of new videos, one for each
-prompt, that show all that was asked for: direction by centre of mass, shape and colour.
+A sixth of all prompts is held out of training. The result is the fraction of new videos, one for
+each prompt, that match it in direction (of the centre of mass), shape and colour.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tinytensor import optim
 from tinytensor.train.progress import Progress
 
 PATCH = 4  # a token is 4 × 4 pixels, in all frames
-CONTRAST = 4.0  # of the videos that are learnt: about as strong as the noise
+CONTRAST = 4.0  # scales the training videos to about the strength of the noise
 
 
 @dataclass
@@ -47,12 +47,12 @@ class Settings(Example):
 
 
 class DiffusionTransformer(nn.Module):
-    """What videos x (N, FRAMES, 3, H, W) are without their noise: times t (N), prompts (N, 3)"""
+    """Denoised videos, for noisy videos x (N, FRAMES, 3, H, W), times t (N) and prompts (N, 3)"""
 
     def __init__(self, layers: int, heads: int, width: int):
         super().__init__()
         self.patches = nn.PatchEmbed(PATCH, 3 * FRAMES, width)
-        # as strong as the patches, or it takes long until tokens are told apart
+        # as large as the patches: otherwise it takes long to tell tokens apart
         self.places = nn.Parameter(tt.randn((PIXELS // PATCH) ** 2, width))  # (T, C)
         self.time = nn.TimestepEmbedding(width)
         self.words = nn.ModuleList(nn.Embedding(len(words), width) for words in CHOICES)
@@ -71,7 +71,7 @@ class DiffusionTransformer(nn.Module):
 
 
 def train(model: DiffusionTransformer, prompts: tt.Tensor, settings: Settings) -> None:
-    """Take the noise off videos of these prompts."""
+    """Train the model to denoise videos of these prompts."""
     optimizer = optim.AdamW(model.parameters(), lr=settings.lr, weight_decay=0.0)
     schedule = optim.lr_scheduler.OneCycleLR(
         optimizer, settings.lr, settings.steps + 1, pct_start=0.15
@@ -101,19 +101,19 @@ def train(model: DiffusionTransformer, prompts: tt.Tensor, settings: Settings) -
 
 @tt.no_grad()
 def sample(model: DiffusionTransformer, prompts: tt.Tensor, steps: int) -> list[tt.Tensor]:
-    """From noise to videos: what there is after each step, (N, FRAMES, 3, H, W), 0 to 1."""
+    """Denoise from pure noise; the videos after each step, (N, FRAMES, 3, H, W), 0 to 1."""
     x = tt.randn(len(prompts), FRAMES, 3, PIXELS, PIXELS)
     times = tt.linspace(1, 0, steps + 1).tolist()
     stages = [x]
     for t, after in zip(times, times[1:]):
         clean = model(x, tt.full((len(prompts),), t), prompts)
-        x = clean + after / t * (x - clean)  # the noise that is left: as much as there is at after
+        x = clean + after / t * (x - clean)  # scale the noise to time `after`
         stages.append(x)
     return [stage / CONTRAST for stage in stages]
 
 
 def show(model: DiffusionTransformer, settings: Settings) -> None:
-    """A compass of videos; the frames of some as a strip; how one comes out of the noise."""
+    """Draw a video for each direction, the frames of some as a strip, and their denoising."""
     looks = [(colour, shape) for colour in CHOICES[0] for shape in CHOICES[1]]
     compass = [number(*looks[7 * i % 20], direction) for i, direction in enumerate(DIRECTIONS)]
     prompts = tt.tensor(compass)

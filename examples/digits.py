@@ -1,7 +1,7 @@
 """Handwritten-looking digits, drawn from strokes: data for the examples, without a download.
 
-Each digit is a line through a few points. For a sample the line is bent, turned, slanted, scaled
-and moved, drawn with a pen of some width, and noise is added.
+Each digit is a line through a few points. For each sample the line is bent, rotated, slanted,
+scaled and shifted, drawn with a pen of random width, and noise is added.
 
     pictures, labels = digits(2000)  # (2000, 1, 16, 16), (2000)
 """
@@ -30,9 +30,9 @@ SEGMENTS = max(len(points) for points in STROKES.values()) - 1
 
 
 def digits(count: int, size: int = 16, noise: float = 0.15) -> tuple[tt.Tensor, tt.Tensor]:
-    """Pictures (count, 1, size, size), from 0 to about 1, and which digit each is (count).
+    """Pictures (count, 1, size, size), from 0 to about 1, and their digits (count).
 
-    Drawn with the generator that tt.manual_seed sets: a second call gives other pictures.
+    They use the generator that tt.manual_seed seeds: a second call draws other pictures.
     """
     labels = tt.randint(10, (count,))
     begin, end = _segments()
@@ -41,14 +41,14 @@ def digits(count: int, size: int = 16, noise: float = 0.15) -> tuple[tt.Tensor, 
     y, x = tt.meshgrid(middle, middle, indexing="ij")
     pen = 0.02 + 0.02 * tt.rand(count, 1, 1)
     distance = _distance(x, y, begin, end)  # (count, size, size)
-    ink = (1 - (distance - pen) * size).clamp(0, 1)  # one pixel from full to none
+    ink = (1 - (distance - pen) * size).clamp(0, 1)  # edges are one pixel wide
     return (ink + noise * tt.randn(*ink.shape)).unsqueeze(1), labels
 
 
 def _segments() -> tuple[tt.Tensor, tt.Tensor]:
-    """Where the line segments of each digit begin and end, (10, SEGMENTS, 2) each.
+    """Start and end points of each digit's line segments, (10, SEGMENTS, 2) each.
 
-    Digits with fewer of them repeat their first.
+    Digits with fewer segments repeat their first.
     """
     begins, ends = [], []
     for points in STROKES.values():
@@ -60,7 +60,7 @@ def _segments() -> tuple[tt.Tensor, tt.Tensor]:
 
 
 def _move(begin: tt.Tensor, end: tt.Tensor) -> tuple[tt.Tensor, tt.Tensor]:
-    """Segments of N samples, each turned, slanted, scaled and moved in its own way."""
+    """Bend, rotate, slant, scale and shift the segments of each sample at random."""
     count = len(begin)
     angle = math.radians(12) * tt.randn(count)
     slant, scale = 0.15 * tt.randn(count), 0.72 + 0.06 * tt.randn(count)
@@ -78,7 +78,7 @@ def _move(begin: tt.Tensor, end: tt.Tensor) -> tuple[tt.Tensor, tt.Tensor]:
 
 
 def _distance(x: tt.Tensor, y: tt.Tensor, begin: tt.Tensor, end: tt.Tensor) -> tt.Tensor:
-    """From each pixel (H, W) to the nearest of a sample's segments, (N, H, W)."""
+    """The distance from each pixel (H, W) to the nearest segment of each sample: (N, H, W)."""
     nearest = tt.full((len(begin), *x.shape), math.inf)
     for a, b in zip(begin.unbind(1), end.unbind(1)):  # (N, 2) each
         ax, ay = a.T.reshape(2, -1, 1, 1)  # (2, N) → 2 × (N, 1, 1)

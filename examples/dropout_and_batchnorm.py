@@ -4,9 +4,9 @@
     python examples/dropout_and_batchnorm.py --samples 1000 --dropout 0.2
 
 Four networks, with and without each of the two, learn to read digits from few samples. The plain
-one fits them by heart. Dropout, which hides half of each layer in training, makes that harder;
-batch normalisation, which holds each feature at mean 0 and deviation 1, makes training faster. The
-result is how much more of the unseen digits the network with both reads than the plain one.
+network memorises them. Dropout, which hides half of each layer in training, makes that harder;
+batch normalisation, which keeps each feature at mean 0 and deviation 1, makes training faster. The
+result is the gain in accuracy on unseen digits of the network with both over the plain one.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Settings(Example):
 
 
 def make_model(settings: Settings, dropout: bool, batch_norm: bool) -> nn.Sequential:
-    """Two hidden layers; each is Linear, BatchNorm1d if wanted, ReLU, Dropout if wanted."""
+    """Two hidden layers, each of Linear, optionally BatchNorm1d, ReLU, optionally Dropout."""
     layers: list[nn.Module] = [nn.Flatten()]  # (N, 1, 16, 16) → (N, 256)
     for inputs in (16 * 16, settings.width):
         layers.append(nn.Linear(inputs, settings.width))
@@ -52,7 +52,7 @@ def make_model(settings: Settings, dropout: bool, batch_norm: bool) -> nn.Sequen
 
 
 def accuracy(model: nn.Module, data: tuple[tt.Tensor, tt.Tensor], training: bool) -> float:
-    """In train mode or in eval mode; the model is in train mode afterwards."""
+    """The accuracy in train or eval mode; leaves the model in train mode."""
     model.train(training)
     with tt.no_grad():
         reached = (model(data[0]).argmax(dim=1) == data[1]).float().mean().item()
@@ -61,20 +61,20 @@ def accuracy(model: nn.Module, data: tuple[tt.Tensor, tt.Tensor], training: bool
 
 
 def show_modes(settings: Settings) -> None:
-    """What a layer of each kind does to the same numbers in train mode and in eval mode."""
+    """Print what each layer does to the same numbers in train mode and in eval mode."""
     x = 3 + 2 * tt.randn(1000, 4)
     dropout = nn.Dropout(settings.dropout)
     hidden = (dropout(x) == 0).float().mean().item()
-    print(f"Dropout({settings.dropout}): in training {hidden:.0%} are set to 0, the others scaled")
+    print(f"Dropout({settings.dropout}): training zeroes {hidden:.0%} and scales up the others")
     print(f"  mean before {x.mean():.3f}, after {dropout(x).mean():.3f}")
     print(f"  in eval mode nothing changes: {tt.equal(dropout.eval()(x), x)}")
     norm = nn.BatchNorm1d(4, affine=False)
     for _ in range(50):
         y = norm(x)
-    print(f"BatchNorm1d: by the batch's own mean {x.mean():.2f} and deviation {x.std():.2f}")
+    print(f"BatchNorm1d: uses the batch's own mean {x.mean():.2f} and deviation {x.std():.2f}")
     print(f"  mean after {y.mean():.3f}, deviation {y.std():.3f}")
     one = norm.eval()(x[:1])[0].numpy().round(2)
-    print(f"  in eval mode by the running ones, so a batch of one will do: {one}\n")
+    print(f"  in eval mode it uses the running ones, so a batch of one works: {one}\n")
 
 
 def train(
@@ -84,7 +84,7 @@ def train(
     test: tuple[tt.Tensor, tt.Tensor],
     settings: Settings,
 ) -> tuple[list[int], list[float]]:
-    """The steps, and the accuracy on unseen digits at each of them."""
+    """Train the model; return some steps and the accuracy on unseen digits after each."""
     optimizer = optim.SGD(model.parameters(), lr=settings.lr, momentum=0.9)
     steps, reached = [0], [accuracy(model, test, training=False)]
     with Progress(True, 0, settings.steps) as progress:
@@ -105,7 +105,7 @@ def main(settings: Settings) -> float:
     show_modes(settings)
     data, test = digits(settings.samples), digits(2000)
     curves, reached = {}, {}
-    print("accuracy, on               own samples  unseen  unseen, in train mode")
+    print("accuracy on            training digits  unseen  unseen, in train mode")
     for name, dropout, batch_norm in (
         ("plain", False, False),
         ("dropout", True, False),

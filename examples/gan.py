@@ -1,11 +1,11 @@
-"""Two networks against each other: a generator learns to draw points on a ring of eight spots.
+"""A GAN: one network learns to draw points on a ring of eight spots, against another.
 
     python examples/gan.py
     python examples/gan.py --modes 12 --penalty 0
 
-The discriminator D learns to tell real points (1) from those of the generator G (0); G learns what
-makes D say 1. A generator easily settles on a few spots that work and forgets the others. What
-helps is a penalty on the slope of D at the real points, γ/2·‖∇ₓ D(x)‖²: a gradient inside of the
+The discriminator D learns to tell real points (1) from those of the generator G (0); G learns to
+make D answer 1. A generator easily collapses to a few spots that work and forgets the others. A
+penalty on the slope of D at the real points helps, γ/2·‖∇ₓ D(x)‖²: it is a gradient inside the
 loss, so the backward pass is itself differentiated.
 
 The result is the number of spots that get at least half of their share of the generated points.
@@ -34,7 +34,7 @@ class Settings(Example):
     quick_run = {"steps": 800, "lr": 0.003, "target": 2}
 
     modes: int = 8
-    noise: int = 8  # numbers that G starts from
+    noise: int = 8  # inputs of G
     width: int = 64
     penalty: float = 0.5  # γ
     batch: int = 128
@@ -44,7 +44,7 @@ class Settings(Example):
 
 
 def real_points(count: int, modes: int) -> tt.Tensor:
-    """(count, 2): on a circle, around `modes` equally far spots."""
+    """Points (count, 2) around `modes` equally spaced spots on a circle."""
     angle = 2 * math.pi / modes * tt.randint(modes, (count,))
     return tt.stack([angle.cos(), angle.sin()], dim=1) + SPREAD * tt.randn(count, 2)
 
@@ -60,7 +60,7 @@ def network(inputs: int, width: int, outputs: int) -> nn.Sequential:
 
 
 def discriminator_loss(D: nn.Module, real: tt.Tensor, fake: tt.Tensor, penalty: float) -> tt.Tensor:
-    """Binary cross-entropy, real 1 and fake 0, and the penalty on slopes."""
+    """Binary cross-entropy, with real 1 and fake 0, plus the penalty on slopes."""
     real = real.requires_grad_()
     says_real, says_fake = D(real), D(fake)
     loss = F.softplus(-says_real).mean() + F.softplus(says_fake).mean()  # −log σ(s), −log(1 − σ(s))
@@ -71,7 +71,7 @@ def discriminator_loss(D: nn.Module, real: tt.Tensor, fake: tt.Tensor, penalty: 
 
 
 def generator_loss(D: nn.Module, fake: tt.Tensor) -> tt.Tensor:
-    """Binary cross-entropy with the labels exchanged: fake points are to be taken for real."""
+    """Binary cross-entropy with the labels swapped: D should take fake points for real."""
     return F.softplus(-D(fake)).mean()
 
 
@@ -83,7 +83,7 @@ def take_step(optimizer: optim.Optimizer, loss: tt.Tensor) -> float:
 
 
 def covered(points: tt.Tensor, modes: int) -> tuple[int, float]:
-    """(spots with at least half of their share of the points, share of points near any spot)."""
+    """(spots with at least half of their share of the points, fraction of points near a spot)."""
     angles = 2 * math.pi / modes * tt.arange(modes)
     spots = tt.stack([angles.cos(), angles.sin()], dim=1)
     distance = tt.cdist(points, spots)  # (N, modes)
@@ -111,7 +111,7 @@ def main(settings: Settings) -> float:
     with Progress(True, 0, settings.steps) as progress:
         for step in range(1, settings.steps + 1):
             with tt.no_grad():
-                fake = fake_points(settings.batch)  # D's loss is nothing that G learns from
+                fake = fake_points(settings.batch)  # D's loss does not train G
             real = real_points(settings.batch, settings.modes)
             loss = discriminator_loss(D, real, fake, settings.penalty)
             losses["D"].append(take_step(optimize_D, loss))
@@ -138,7 +138,7 @@ def main(settings: Settings) -> float:
 
 
 def show(fake_points, step: int, settings: Settings) -> None:
-    """Real and generated points, in one plane."""
+    """Draw real and generated points in one plane."""
     with tt.no_grad():
         points = tt.cat([real_points(300, settings.modes), fake_points(300)])
     title = f"Real and generated points after {step} steps"

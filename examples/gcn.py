@@ -1,15 +1,15 @@
-"""A graph convolution tells who belongs to whom, from a handful of names and who knows whom.
+"""A graph convolution finds the communities of a graph from its edges and a few labelled nodes.
 
     python examples/gcn.py
     python examples/gcn.py --communities 6 --labelled 2
 
-Two graphs. In Zachary's karate club only the two leaders' sides are known; which side did each of
-the other 32 members take when the club broke up? In a generated graph four communities have many
-edges inside and some between them; a few members of each are known. No node has features: each
-starts as a number of its own. Two layers H = ReLU(Â·X·Wᵀ + b) mix what neighbours say. A network
-that sees the same nodes without the edges can only guess.
+There are two graphs. In Zachary's karate club only the two leaders' sides are known; which side did
+each of the other 32 members take when the club split? In a generated graph four communities have
+many edges inside and some between them; a few members of each are labelled. No node has features:
+each starts as a one-hot vector. Two graph convolutions mix the features of neighbours. The same
+network without the edges can only guess.
 
-The result is the lower of the two accuracies, on nodes whose class was never shown.
+The result is the lower of the two accuracies, on nodes without a label.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ import tinytensor as tt
 from tinytensor import optim
 from tinytensor.train.progress import Progress
 
-FRIENDS = {  # W. W. Zachary, 1977: member → members with a higher number that they met outside
+FRIENDS = {  # W. W. Zachary, 1977: member → friends outside the club with a higher number
     1: [2, 3, 4, 5, 6, 7, 8, 9, 11, 12, 13, 14, 18, 20, 22, 32], 2: [3, 4, 8, 14, 18, 20, 22, 31],
     3: [4, 8, 9, 10, 14, 28, 29, 33], 4: [8, 13, 14], 5: [7, 11], 6: [7, 11, 17], 7: [17],
     9: [31, 33, 34], 10: [34], 14: [34], 15: [33, 34], 16: [33, 34], 19: [33, 34], 20: [34],
@@ -53,7 +53,7 @@ class Network:
     name: str
     adjacency: tt.Tensor  # (n, n), 1 where two nodes are neighbours
     classes: tt.Tensor  # (n)
-    known: list[int]  # the nodes whose class is shown
+    known: list[int]  # the labelled nodes
 
 
 def karate_club() -> Network:
@@ -66,7 +66,7 @@ def karate_club() -> Network:
 
 
 def communities(settings: Settings) -> Network:
-    """About 8 edges of each node inside its community, and 2 to all others together."""
+    """A random graph: a node has about 8 edges inside its community and 2 to all others."""
     members, count = settings.members, settings.communities
     classes = tt.arange(count).repeat_interleave(members)
     inside = classes.unsqueeze(0) == classes.unsqueeze(1)  # (n, n)
@@ -90,8 +90,8 @@ class GCN(nn.Module):
 
 
 def learn(name: str, network: Network, adjacency: tt.Tensor, settings: Settings) -> tt.Tensor:
-    """Train on the known nodes; what the network then says of every node, logits (n, classes)."""
-    features = tt.eye(len(adjacency))  # each node is only itself
+    """Train on the known nodes; return the logits of every node (n, classes)."""
+    features = tt.eye(len(adjacency))  # one-hot: nodes have no features of their own
     known = tt.tensor(network.known)
     model = GCN(len(adjacency), settings.width, int(network.classes.max()) + 1)
     optimizer = optim.Adam(model.parameters(), lr=settings.lr, weight_decay=0.005)
@@ -107,16 +107,16 @@ def learn(name: str, network: Network, adjacency: tt.Tensor, settings: Settings)
 
 
 def accuracy(logits: tt.Tensor, network: Network) -> float:
-    """Of the nodes whose class was not shown."""
+    """The accuracy on the nodes without a label."""
     hidden = tt.ones(len(logits), dtype=tt.bool)
     hidden[tt.tensor(network.known)] = False
     return (logits.argmax(dim=1) == network.classes)[hidden].float().mean().item()
 
 
 def places(adjacency: tt.Tensor, steps: int = 60) -> tt.Tensor:
-    """Where to draw the nodes, (n, 2): edges pull them together, all nodes push each other away.
+    """Where to draw the nodes, (n, 2): edges pull them together, all nodes repel each other.
 
-    They start where two eigenvectors of the graph put them, which keeps neighbours near.
+    Two eigenvectors of the graph give the initial places, which keeps neighbours close.
     """
     mixing = nn.normalize_adjacency(nn.add_self_loops(adjacency))
     points = 20 * tt.linalg.eigh(mixing)[1][:, -3:-1]  # the last one is almost constant
@@ -133,7 +133,7 @@ def places(adjacency: tt.Tensor, steps: int = 60) -> tt.Tensor:
 
 
 def show(network: Network, logits: tt.Tensor, settings: Settings) -> None:
-    """Every node in the class found for it."""
+    """Draw every node with its predicted class."""
     found, right = logits.argmax(dim=1).tolist(), network.classes.tolist()
     names = [f"class {c}" if c == truth else "mistaken" for c, truth in zip(found, right)]
     edges = network.adjacency.triu(1).nonzero().tolist()
@@ -152,7 +152,7 @@ def main(settings: Settings) -> float:
         reached[alone] = accuracy(learn(alone, network, nothing, settings), network)
         show(network, logits, settings)
     for name, value in reached.items():
-        print(f"{name}: {value:.3f} of the unknown nodes right")
+        print(f"{name}: accuracy {value:.3f} on nodes without a label")
     bars(settings.folder / "accuracy.svg", reached, "Accuracy on unknown nodes", "accuracy")
     return min(reached["karate club"], reached["communities"])
 

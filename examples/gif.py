@@ -1,4 +1,4 @@
-"""Videos as an animated GIF, from nothing but bytes.
+"""Writes videos as an animated GIF, without an image library.
 
 animation("videos.gif", [first, second], columns=2)  # each (frames, 3, H, W), from 0 to 1
 """
@@ -22,9 +22,9 @@ FOR_EVER = b"\x21\xff\x0bNETSCAPE2.0\x03\x01\x00\x00\x00"
 def animation(
     path: str | os.PathLike[str], videos: Sequence[Any], columns: int, scale: int = 6
 ) -> None:
-    """Videos side by side, `columns` in a row; they play for ever, and hold at their last frame.
+    """Write videos side by side, `columns` in a row; they loop, with a pause at the last frame.
 
-    videos: each (frames, 3, H, W), from 0 to 1. scale: how large a pixel is drawn.
+    videos: each (frames, 3, H, W), from 0 to 1. scale: the size of a drawn pixel.
     """
     frames = side_by_side(tt.stack([tt.as_tensor(video) for video in videos]).numpy(), columns)
     palette, pixels = with_palette(frames.clip(0, 1))
@@ -48,16 +48,16 @@ def side_by_side(videos: np.ndarray, columns: int) -> np.ndarray:
         raise ValueError(f"gif: got shape {videos.shape}, expected (N, frames, 3, H, W)")
     around, none = (1, 1), (0, 0)
     videos = np.pad(videos, (none, none, none, around, around), constant_values=1.0)
-    empty = (0, -len(videos) % columns)  # places at the end
+    empty = (0, -len(videos) % columns)  # empty places in the last row
     videos = np.pad(videos, (empty, none, none, none, none), constant_values=1.0)
     _, frames, _, height, width = videos.shape
-    # (rows·columns, frames, 3, H, W) → (rows, columns, frames, 3, H, W), then as it is seen
+    # (rows·columns, frames, 3, H, W) → (rows, columns, frames, 3, H, W), then in display order
     table = videos.reshape(-1, columns, frames, 3, height, width).transpose(2, 0, 4, 1, 5, 3)
     return table.reshape(frames, -1, columns * width, 3)
 
 
 def with_palette(frames: np.ndarray) -> tuple[bytes, np.ndarray]:
-    """(256 colours, the number of each pixel's colour): levels as fine as so many colours allow."""
+    """(256 colours, the index of each pixel's colour), in the finest levels that still fit."""
     for levels in (63, 31, 15, 11, 7, 5):
         rounded = (levels * frames).round().astype(np.uint8).reshape(-1, 3)  # (…, 3) → (pixels, 3)
         colours, numbers = np.unique(rounded, axis=0, return_inverse=True)
@@ -68,9 +68,9 @@ def with_palette(frames: np.ndarray) -> tuple[bytes, np.ndarray]:
 
 
 def codes(pixels: bytes) -> Iterator[tuple[int, int]]:
-    """Lempel-Ziv-Welch, as (code, its bits): each code is the longest run that has been before.
+    """Lempel-Ziv-Welch compression, as (code, bits): each code is the longest run in the table.
 
-    The run with its next pixel gets the next free code. With 4096 codes, all is forgotten.
+    That run plus the next pixel gets the next free code. At 4096 codes the table starts afresh.
     """
     single = {bytes([value]): value for value in range(256)}
     table, bits, run = dict(single), 9, b""
@@ -89,12 +89,12 @@ def codes(pixels: bytes) -> Iterator[tuple[int, int]]:
         elif table[longer] == 1 << bits:
             bits += 1
     yield table[run], bits
-    last = len(table) + 2  # a reader has made room for one more run
+    last = len(table) + 2  # a decoder has added one more run by now
     yield STOP, min(12, max(bits, last.bit_length()))
 
 
 def packed(codes: Iterator[tuple[int, int]]) -> bytes:
-    """Codes one after another, the lowest bit first."""
+    """Pack the codes into bytes, lowest bit first."""
     written, held, count = bytearray(), 0, 0
     for code, bits in codes:
         held, count = held | code << count, count + bits

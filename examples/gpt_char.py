@@ -4,9 +4,9 @@
     python examples/gpt_char.py --text shakespeare.txt --preset cpu
     python examples/gpt_char.py --steps 3000 --resume
 
-Without --text it reads what every Python has: the texts of its own `help()`. The result is the loss
-on the last twentieth of the text, in nats for each character. Samples show what temperature, top-k
-and top-p do. --resume goes on from the checkpoint in the folder.
+Without --text it reads the text of Python's own `help()`. The result is the loss on the last
+twentieth of the text, in nats per character. Samples show the effect of temperature, top-k and
+top-p. --resume continues from the checkpoint in the folder.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ class Settings(Example):
     quick_run = {"steps": 80, "letters": 100, "target": 3.2}
     choices = {"preset": tuple(PRESETS)}
 
-    text: str = ""  # a file; by default the texts of Python's help()
-    preset: str = "small"  # flags that are given hold against it
+    text: str = ""  # a file; by default the text of Python's help()
+    preset: str = "small"  # given flags override it
     layers: int = 2
     heads: int = 4
     width: int = 64
-    context: int = 64  # characters that are seen at a time
+    context: int = 64  # characters that the model sees at a time
     batch: int = 16
     lr: float = 0.003
     letters: int = 200  # of each sample
@@ -62,7 +62,7 @@ class Settings(Example):
 
 
 def with_preset(settings: Settings) -> Settings:
-    """Settings that are still at their defaults take the preset's."""
+    """Replace settings that are still at their defaults by those of the preset."""
     defaults = {field.name: field.default for field in fields(settings)}
     for name, value in PRESETS[settings.preset].items():
         if getattr(settings, name) == defaults[name]:
@@ -71,7 +71,7 @@ def with_preset(settings: Settings) -> Settings:
 
 
 def read_text(settings: Settings) -> str:
-    """The text to learn from; ends the run with one line if it cannot be used."""
+    """The text to learn from; exits with one line if it cannot be used."""
     if not settings.text:
         return help_text()
     try:
@@ -87,7 +87,7 @@ def read_text(settings: Settings) -> str:
 
 
 class Windows(Dataset):
-    """Every run of `context` characters, and the same one character later: what is to be said."""
+    """Every window of `context` characters, and as its target the window one character later."""
 
     def __init__(self, ids: tt.Tensor, context: int):
         self.ids, self.context = ids, context
@@ -101,12 +101,12 @@ class Windows(Dataset):
 
 
 def loss(output: tuple[tt.Tensor, None], target: tt.Tensor) -> tt.Tensor:
-    """Mean cross entropy of the logits (N, T, V) and the characters that came (N, T)."""
+    """Mean cross entropy of the logits (N, T, V) and the actual characters (N, T)."""
     return F.cross_entropy(output[0].flatten(0, 1), target.flatten())  # (N·T, V), (N·T)
 
 
 def train(model: nn.GPT, ids: tt.Tensor, settings: Settings) -> Trainer:
-    """AdamW, its rate on a cosine down to a tenth; validation on windows side by side."""
+    """Train with AdamW and a cosine schedule; validate on consecutive windows."""
     held_out = len(ids) // 20
     seen, unseen = (Windows(part, settings.context) for part in (ids[:-held_out], ids[-held_out:]))
     starts = range(0, len(unseen), settings.context)[:300]
@@ -139,7 +139,7 @@ def main(settings: Settings) -> float:
         sys.exit(f"gpt_char: --prompt has {unknown}, expected one or more letters of the text")
     size = {"n_layer": settings.layers, "n_head": settings.heads, "n_embd": settings.width}
     model = nn.GPT(nn.GPTConfig(len(tokenizer), settings.context, **size))
-    print(f"{len(text):,} characters, {len(tokenizer)} of them different")
+    print(f"{len(text):,} characters, {len(tokenizer)} distinct")
     trainer = train(model, tt.tensor(tokenizer.encode(text)), settings)
 
     prompt = tt.tensor([tokenizer.encode(settings.prompt)])

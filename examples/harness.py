@@ -1,4 +1,4 @@
-"""What the examples share: settings as flags, a folder for pictures, and the closing line.
+"""Shared by the examples: settings as flags, a folder for pictures, and the result line.
 
     @dataclass
     class Settings(Example):
@@ -37,16 +37,16 @@ import tinytensor as tt
 class Example:
     """The settings that all examples have."""
 
-    measure: ClassVar[str] = "accuracy"  # the name of what main returns
+    measure: ClassVar[str] = "accuracy"  # the name of the value that main returns
     lower_is_better: ClassVar[bool] = False
     quick_run: ClassVar[dict[str, Any]] = {}  # what --quick changes: fewer steps, a lower target
-    choices: ClassVar[dict[str, Sequence[str]]] = {}  # of flags that take one of a few words
+    choices: ClassVar[dict[str, Sequence[str]]] = {}  # for flags with a few allowed values
 
     steps: int = 100
     target: float = 0.0
     seed: int = 0
     out: str = ""  # where pictures and logs go; by default out/<name of the script>
-    quick: bool = False  # a run of seconds, to see that it works
+    quick: bool = False  # a run of seconds, to check that it works
 
     @property
     def folder(self) -> Path:
@@ -56,7 +56,7 @@ class Example:
         return path
 
     def reached(self, value: float) -> bool:
-        """Whether the value is as good as the target; NaN never is."""
+        """Whether the value reaches the target; NaN never does."""
         return value <= self.target if self.lower_is_better else value >= self.target
 
 
@@ -68,7 +68,7 @@ def settings_from(
 ) -> Settings:
     """Settings from flags: one for each field, with the field's default.
 
-    --quick brings the defaults of `quick_run`; flags that are given still hold.
+    --quick changes the defaults to those of `quick_run`; given flags override them.
     """
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter

@@ -1,4 +1,4 @@
-"""The text of Python's own `help()`, which every Python has: some 400,000 letters to learn from."""
+"""The text of Python's own `help()`: about 400,000 characters that need no download."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pydoc_data.topics import topics
 
 
 def help_text() -> str:
-    """All topics, in the order of their names, without indents."""
+    """All topics, sorted by name, without indentation."""
     pages = (topics[name] for name in sorted(topics))
     return "\n".join(" ".join(line.split()) for page in pages for line in page.splitlines())
 

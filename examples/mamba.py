@@ -3,13 +3,13 @@
     python examples/mamba.py
     python examples/mamba.py --length 32 --letters 6
 
-A few letters stand somewhere among blanks, and are to be said again, in order, at the end. How many
-blanks lie between two letters is different each time. A state space whose Δ, B and C are the same
-for all tokens counts steps, not letters: its state takes in blanks and letters alike, and only the
+A few letters stand somewhere among blanks, and the model has to repeat them in order at the end.
+The number of blanks between two letters is random. A state space whose Δ, B and C are the same for
+all tokens counts steps, not letters: its state takes in blanks and letters alike, and only the
 convolution and the gates tell them apart. In Mamba they come from the token itself, so that it can
-let blanks pass and keep its state.
+ignore blanks and keep its state.
 
-The result is the share of letters that Mamba says right, on new sequences.
+The result is the fraction of letters that Mamba repeats correctly, on new sequences.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Settings(Example):
     quick_run = {"steps": 100, "length": 6, "letters": 2, "target": 0.7}
 
     length: int = 10  # letters and blanks
-    letters: int = 3  # to say again
+    letters: int = 3  # to repeat
     width: int = 32
     state: int = 8
     layers: int = 2
@@ -53,7 +53,7 @@ def sequences(count: int, settings: Settings) -> tuple[tt.Tensor, tt.Tensor]:
 
 
 class PlainStateSpace(nn.Mamba):
-    """The same block with a Δ, B and C that are learned, but do not see the token."""
+    """The same block with learned Δ, B and C that do not depend on the token."""
 
     def _selection(self, x: tt.Tensor) -> tuple[tt.Tensor, tt.Tensor, tt.Tensor]:
         return super()._selection(tt.ones_like(x))
@@ -101,7 +101,7 @@ def train(name: str, model: Copier, settings: Settings) -> tuple[list[float], fl
 
 
 def show_influence(model: Copier, settings: Settings) -> None:
-    """How much each token weighs in what is said: the size of its gradient."""
+    """Draw how much each answer depends on each token: the norm of its gradient."""
     tokens, letters = sequences(1, settings)
     captured = []
     hook = model.tokens.register_forward_hook(lambda *call: captured.append(call[-1]))
@@ -126,7 +126,7 @@ def main(settings: Settings) -> float:
         tt.manual_seed(settings.seed)  # both see the same sequences
         model = Copier(mixer, settings)
         losses, reached[name] = train(name, model, settings)
-        print(f"{name}: {reached[name]:.3f} of the letters right")
+        print(f"{name}: accuracy {reached[name]:.3f}")
         curves[name] = (range(1, len(losses) + 1), losses)
         if mixer is nn.Mamba:
             show_influence(model, settings)

@@ -3,12 +3,12 @@
     python examples/mixture_of_experts.py
     python examples/mixture_of_experts.py --experts 16 --top-k 1
 
-The plane is cut into regions, and in each of them another linear rule holds; at the borders the
-values jump. The gate learns which experts to ask for a point, the experts learn the rules. Only
-top_k of them run for a point. One dense network with as much work for each point fits the jumps
-worse. Without the load-balancing loss, some experts are never asked.
+The plane is divided into regions, each with its own linear rule; at the borders the values jump.
+The gate learns which experts to use for a point, the experts learn the rules. Only top_k of them
+run for a point. A single dense network with the same work per point fits the jumps worse. Without
+the load-balancing loss, some experts are never used.
 
-The result is the share of the variance that the mixture explains, on unseen points.
+The result is the fraction of the variance that the mixture explains, on unseen points.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Settings(Example):
     experts: int = 12
     top_k: int = 2
     width: int = 8  # of an expert
-    balance: float = 0.05  # how much the load-balancing loss counts
+    balance: float = 0.05  # weight of the load-balancing loss
     batch: int = 256
     lr: float = 0.02
     steps: int = 800
@@ -42,7 +42,7 @@ class Settings(Example):
 
 
 class Rules:
-    """y = slopeᵣ·x + heightᵣ, where r is the region whose centre is the nearest."""
+    """y = slopeᵣ·x + heightᵣ, where r is the region with the nearest centre."""
 
     def __init__(self, regions: int):
         self.centres = 6 * tt.rand(regions, 2) - 3
@@ -73,7 +73,7 @@ def make_mixture(settings: Settings) -> nn.MixtureOfExperts:
 def train(
     name: str, model: nn.Module, rules: Rules, settings: Settings, balance: float = 0.0
 ) -> list[float]:
-    """The squared error at each step, as a running mean."""
+    """Train the model; return the squared error at each step, as a running mean."""
     optimizer = optim.Adam(model.parameters(), lr=settings.lr)
     schedule = optim.lr_scheduler.CosineAnnealingLR(optimizer, max(settings.steps, 1))
     errors: list[float] = []
@@ -101,7 +101,7 @@ def explained(model: nn.Module, test: tuple[tt.Tensor, tt.Tensor]) -> float:
 
 
 def chosen_experts(mixture: nn.MixtureOfExperts, x: tt.Tensor) -> tt.Tensor:
-    """The numbers of the experts that the gate chooses for points (N, 2): (N, top_k)."""
+    """The indices of the experts that the gate chooses for points (N, 2): (N, top_k)."""
     with tt.no_grad():
         return mixture.route(x).experts
 
@@ -125,7 +125,7 @@ def main(settings: Settings) -> float:
             experts = chosen_experts(model, test[0])
             counts = tt.bincount(experts.flatten(), minlength=settings.experts).tolist()
             shares = {f"expert {e}": n / len(test[0]) for e, n in enumerate(counts)}
-            print(f"{name}: {counts.count(0)} experts get no point, one {max(shares.values()):.1%}")
+            print(f"{name}: {counts.count(0)} experts unused, busiest {max(shares.values()):.1%}")
             title = f"Points that each expert is asked for: {name}"
             file = f"shares_{'balanced' if name == 'mixture' else 'unbalanced'}.svg"
             bars(settings.folder / file, shares, title, "share of the points")

@@ -88,7 +88,7 @@ def train(
 
 
 def learn_spirals(settings: Settings) -> float:
-    """Two inputs: the plane can be coloured by what the network says of each point."""
+    """Learn spirals, and colour the plane by the predicted class of each point."""
     test = spirals(600, settings.arms)
     model = make_model(2, settings.width, settings.arms)
     reached = train("spirals", model, spirals(settings.samples, settings.arms), test, settings)
@@ -102,7 +102,7 @@ def learn_spirals(settings: Settings) -> float:
 
 
 def learn_digits(settings: Settings) -> float:
-    """256 inputs: drawn digits; the picture shows the first ones, mistakes marked."""
+    """Learn digits of 256 pixels; the picture shows the first ones, with mistakes marked."""
     test = digits(1000)
     model = make_model(16 * 16, settings.width, 10)
     reached = train("digits", model, digits(settings.samples), test, settings)

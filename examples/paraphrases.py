@@ -1,6 +1,6 @@
-"""Sentences with a meaning that can be said in other words: data for the examples.
+"""Sentences whose meaning can be put in other words: data for the examples.
 
-meaning = meanings(2)              # (2, slots): which group of words stands in each slot
+meaning = meanings(2)              # (2, slots): the group of words in each slot
 put_into_words(meaning)            # ["medic found odd boat today", …]
 put_into_words(meaning)            # ["doctor discovered strange ship today", …]
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tinytensor as tt
 
-SLOTS = (  # of a sentence; words in one string mean the same
+SLOTS = (  # of a sentence; the words of one string are synonyms
     ("nurse carer", "pilot flier", "teacher tutor", "baker cook", "doctor medic", "boss chief",
      "kid child", "thief robber", "singer vocalist", "guard sentry"),
     ("bought purchased", "found discovered", "hid concealed", "broke smashed", "fixed repaired",
@@ -23,12 +23,12 @@ WORDS = sorted({word for slot in SLOTS for group in slot for word in group.split
 
 
 def meanings(count: int) -> tt.Tensor:
-    """(count, slots): which group of words stands in each slot."""
+    """Random meanings (count, slots): the group of words in each slot."""
     return tt.stack([tt.randint(len(slot), (count,)) for slot in SLOTS], dim=1)
 
 
 def put_into_words(meaning: tt.Tensor) -> list[str]:
-    """A sentence for each meaning, with words drawn from its groups."""
+    """A sentence for each meaning, with random words from its groups."""
     draws = tt.randint(2, meaning.shape).tolist()
     return [
         " ".join(slot[g].split()[d] for slot, g, d in zip(SLOTS, groups, drawn))

@@ -4,13 +4,13 @@
     python examples/plain_vs_residual.py --deep 110 --skip concatenate
 
 Networks of 20 and of 56 layers learn the same digits. A layer is Linear, BatchNorm1d and ReLU; the
-residual networks have the same layers, and around every two of them a skip connection: y =
-ReLU(F(x) + x). 56 layers could do all that 20 can, if the others did nothing; a plain network does
-not find that out, and ends with the higher training loss. With skips, doing nothing is the start.
-gradients.svg shows what skips do to the gradient, in tanh layers without normalisation: in the
-plain network it is lost on its way to the first layer.
+residual networks have the same layers, with a skip connection around every two of them: y =
+ReLU(F(x) + x). 56 layers could do all that 20 can, if the others were the identity; a plain network
+does not find that solution, and ends with a higher training loss. With skips, the identity is easy.
+gradients.svg shows the effect of skips on the gradient, in tanh layers without normalisation: in
+the plain network it vanishes on its way to the first layer.
 
-The result: by how much more depth raises the training loss of the plain network than that of the
+The result is how much more depth raises the training loss of the plain network than that of the
 residual one.
 """
 
@@ -60,7 +60,7 @@ def make_model(depth: int, kind: str, width: int) -> nn.Sequential:
     layers = [nn.Flatten(), *layer(8 * 8, width), nn.ReLU()]  # (N, 1, 8, 8) → (N, 64) → (N, width)
     features = width
     for _ in range((depth - 2) // 2):
-        added = width // 8 if kind == "concatenate" else width  # side by side, all gets wider
+        added = width // 8 if kind == "concatenate" else width  # concatenation widens the features
         block = nn.Sequential(*layer(features, width), nn.ReLU(), *layer(width, added))
         if kind == "before":
             layers.append(nn.AddBeforeActivation(block))
@@ -77,7 +77,7 @@ def make_model(depth: int, kind: str, width: int) -> nn.Sequential:
 def train(
     name: str, model: nn.Module, data: tuple[tt.Tensor, tt.Tensor], settings: Settings
 ) -> list[float]:
-    """The training loss before the first step and after each, as a running mean."""
+    """Train; return the loss before the first step and after each, as a running mean."""
     optimizer = optim.SGD(model.parameters(), lr=settings.lr, momentum=0.9)
     with tt.no_grad():
         losses = [F.cross_entropy(model(data[0]), data[1]).item()]
@@ -94,12 +94,12 @@ def train(
 
 
 def show_gradients(settings: Settings) -> None:
-    """How large the gradient is in each layer of a fresh deep network, without normalisation."""
+    """Draw the gradient norm in each layer of an untrained deep network without normalisation."""
     norms = graph.compare_depth(settings.deep, settings.folder / "gradients.svg")
     for name, values in (("plain", norms.plain), ("residual", norms.residual)):
         print(
-            f"{name}: the gradient of layer 1 of {settings.deep} has the norm {values[0]:.2g}, "
-            f"that of the last one {values[-1]:.2g}"
+            f"{name}: the gradient norm of layer 1 of {settings.deep} is {values[0]:.2g}, "
+            f"that of the last layer {values[-1]:.2g}"
         )
 
 

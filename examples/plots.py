@@ -1,7 +1,7 @@
-"""Small pictures for the examples, as SVG: lines, bars, points, a heat map, a grid of images.
+"""Small SVG plots for the examples: lines, bars, points, a heat map, a grid of images.
 
-Colours are those of the graph pages, told apart by colour-blind readers; lines differ by dashes
-and points by shape too. Values may be tensors, arrays or lists.
+The colours are those of the graph pages, which colour-blind readers can tell apart; lines also
+differ in dashes and points in shape. Values may be tensors, arrays or lists.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def lines(
     y_label: str,
     log_y: bool = False,
 ) -> None:
-    """One line for each name: (xs, ys). What is not finite, or not positive if log_y, is left out.
+    """One line for each name: (xs, ys). Skips ys that are not finite, or not positive if log_y.
 
     lines("loss.svg", {"training": (steps, losses)}, "Loss", "step", "loss", log_y=True)
     """
@@ -106,10 +106,10 @@ def scatter(
     predict: Callable[[tt.Tensor], Any] | None = None,
     edges: Sequence[Sequence[int]] = (),
 ) -> None:
-    """Points (N, 2), coloured by class (N), on axes of one scale.
+    """Points (N, 2), coloured by class (N), on axes with the same scale.
 
     classes: numbers or names. predict: points (M, 2) → class numbers (M); tints the background.
-    edges: pairs of points that a thin line joins.
+    edges: pairs of point indices to join by a thin line.
     """
     places, names = _array(points), [str(name) for name in _array(classes)]
     known = sorted(set(names), key=lambda name: (len(name), name))  # 2 before 10
@@ -157,10 +157,10 @@ def images(
     title: str = "",
     row_names: Sequence[str] = (),
 ) -> None:
-    """Pictures side by side, `columns` in a row.
+    """Images side by side, `columns` in a row.
 
-    arrays: each (H, W), (1, H, W) or (3, H, W), from 0, black, to 1, white. titles: one below each.
-    row_names: one to the left of each row.
+    arrays: each (H, W), (1, H, W) or (3, H, W), from 0, black, to 1, white. titles: one below each
+    image. row_names: one to the left of each row.
     """
     pictures = [_array(array) for array in arrays]
     titles, row_names = _shown(titles or []), _shown(row_names)
@@ -202,7 +202,7 @@ def _array(value: Any) -> np.ndarray:
 
 
 def _shown(names: Any) -> list[str]:
-    """Names as they are written: one line each, cut."""
+    """Names as shown: on one line, truncated."""
     return [one_line(name, LONGEST) for name in names]
 
 
@@ -212,12 +212,12 @@ def _points(xs: Any, ys: Any, log_y: bool) -> list[tuple[float, float]]:
 
 
 def _legend_width(names: Any) -> float:
-    """Pixels for the names beside a plot; none if there is nothing to tell apart."""
+    """The width of the legend, in pixels; 0 for a single name."""
     return 0.0 if len(names) < 2 else 40 + LETTER * max(map(len, names))
 
 
 def _frame(x_axis: Axis, y_axis: Axis, x_label: str, y_label: str) -> list[str]:
-    """Grid lines, numbers and names of two axes."""
+    """Grid lines, tick labels and names of two axes."""
     bottom, right = y_axis.begin, x_axis.end
     turned = f"translate(18 {(TOP + bottom) / 2}) rotate(-90)"
     return [
@@ -229,14 +229,14 @@ def _frame(x_axis: Axis, y_axis: Axis, x_label: str, y_label: str) -> list[str]:
 
 
 def _grid_down(axis: Axis, bottom: float, label: str) -> list[str]:
-    """A line from the top for each tick of a horizontal axis, and its name."""
+    """A vertical line for each tick of a horizontal axis, and the axis label."""
     middle = f"{(axis.begin + axis.end) / 2:.1f}"
     name = svg.text(one_line(label, LONGEST), x=middle, y=bottom + 40, text_anchor="middle")
     return [*svg.vertical_grid(axis, axis.ticks(), TOP, bottom), name]
 
 
 def _point(number: int, place: str, **attributes: Any) -> str:
-    """The shape of a class, in its colour."""
+    """The marker of a class, in its colour."""
     shape, ink = SHAPES[number % len(SHAPES)], COLOURS[number % len(COLOURS)]
     where = f"translate({place})"
     return svg.element("path", transform=where, d=shape, fill=ink, **attributes)
@@ -251,7 +251,7 @@ def _regions(predict: Callable[[tt.Tensor], Any], x_axis: Axis, y_axis: Axis) ->
     with tt.no_grad():
         classes = _array(predict(tt.from_numpy(grid))).reshape(cells, cells)
     wide = (x_axis.end - x_axis.begin) / cells
-    high = (y_axis.end - y_axis.begin) / cells  # below zero: upwards
+    high = (y_axis.end - y_axis.begin) / cells  # negative: upwards
     runs: dict[int, list[str]] = {}
     for i, row in enumerate(classes):
         starts = [0, *(np.flatnonzero(np.diff(row)) + 1).tolist(), cells]
@@ -277,7 +277,7 @@ def _png(picture: np.ndarray) -> bytes:
     channels, height, width = picture.shape
     levels = np.nan_to_num(255 * picture.astype(float)).clip(0, 255).round().astype(np.uint8)
     rows = levels.transpose(1, 2, 0).reshape(height, width * channels)  # (C, H, W) → (H, W·C)
-    scanlines = np.pad(rows, ((0, 0), (1, 0))).tobytes()  # each begins with its filter, 0: none
+    scanlines = np.pad(rows, ((0, 0), (1, 0))).tobytes()  # each starts with its filter, 0: none
     header = struct.pack(">IIBBBBB", width, height, 8, 0 if channels == 1 else 2, 0, 0, 0)
     blocks = {b"IHDR": header, b"IDAT": zlib.compress(scanlines, 9), b"IEND": b""}
     return b"\x89PNG\r\n\x1a\n" + b"".join(
@@ -288,7 +288,7 @@ def _png(picture: np.ndarray) -> bytes:
 
 def _write(path: Path, width: float, height: float, title: str, parts: list[str]) -> None:
     title = one_line(title)
-    width = max(width, 24 + 1.3 * LETTER * len(title))  # a long title has its room
+    width = max(width, 24 + 1.3 * LETTER * len(title))  # make room for a long title
     wide, high = f"{width:.0f}", f"{height:.0f}"
     head = [
         svg.background(wide, high),

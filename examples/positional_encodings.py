@@ -1,12 +1,12 @@
-"""Five ways to tell attention where a token stands, on a task that needs to know.
+"""Five ways to tell attention the position of a token, on a task that needs it.
 
     python examples/positional_encodings.py
     python examples/positional_encodings.py --length 24
 
-Each place of the output is to hold the letter that stands `back` places earlier. Attention alone
-sees a set of tokens: without positions it can only guess. Integers drown the letters that they are
-added to. Sinusoidal and learned vectors are added; rotary positions turn queries and keys, so that
-scores depend on distances. The result is the lowest accuracy of these last three.
+At each position, the model has to output the letter `back` positions earlier. Attention alone sees
+a set of tokens: without positions it can only guess. Integers drown the letters that they are added
+to. Sinusoidal and learned vectors are added; rotary positions rotate queries and keys, so that
+scores depend on distances. The result is the lowest accuracy of the last three.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ class Settings(Example):
 
 
 def shifted(count: int, settings: Settings) -> tuple[tt.Tensor, tt.Tensor]:
-    """Letters (count, length), and those that stand `back` before each place, from there on."""
+    """Letters (count, length), and the targets for positions back, …, length − 1."""
     letters = tt.randint(LETTERS, (count, settings.length))
     return letters, letters[:, : -settings.back]
 
 
 class Attention(nn.Module):
-    """Multi-head attention without a mask, with rotary positions if wanted."""
+    """Multi-head attention without a mask, optionally with rotary positions."""
 
     def __init__(self, width: int, heads: int, rotary: bool):
         super().__init__()
@@ -65,7 +65,7 @@ class Attention(nn.Module):
 
 
 class Shifter(nn.Module):
-    """Logits (N, T, LETTERS) for letters (N, T): one attention layer and one feed-forward."""
+    """Logits (N, T, LETTERS) for letters (N, T): an attention and a feed-forward layer."""
 
     def __init__(self, kind: str, settings: Settings):
         super().__init__()
@@ -77,7 +77,7 @@ class Shifter(nn.Module):
             "learned": lambda: nn.LearnedPosition(width, settings.length),
         }.get(kind, nn.Identity)()
         if kind == "learned":
-            nn.init.normal_(self.position.weight)  # as large as the letters: learned sooner
+            nn.init.normal_(self.position.weight)  # as large as the letters: learned faster
         self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
         self.attention = Attention(width, settings.heads, kind == "rotary")
         self.feed_forward = nn.Sequential(
@@ -93,7 +93,7 @@ class Shifter(nn.Module):
 
 
 def train(kind: str, model: Shifter, settings: Settings) -> list[float]:
-    """The loss at each step."""
+    """Train the model; return the loss at each step."""
     optimizer = optim.Adam(model.parameters(), lr=settings.lr)
     scheduler = optim.lr_scheduler.CosineAnnealingLR(optimizer, max(settings.steps, 1))
     losses = []

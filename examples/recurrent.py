@@ -3,10 +3,10 @@
     python examples/recurrent.py
     python examples/recurrent.py --delay 50
 
-A few letters come in, then nothing for a while, then a sign: now the letters are to come out again,
-in their order. Backpropagation has to carry what went wrong at the end back over the whole delay.
-Through the tanh of a plain RNN little arrives; the gates of LSTM and GRU let it pass. The result is
-the lower accuracy of the two gated networks.
+The input is a few letters, then blanks, then a sign, after which the network has to repeat the
+letters in order. Backpropagation has to carry the error at the end back over the whole delay.
+Through the tanh of a plain RNN little of it arrives; the gates of LSTM and GRU let it pass. The
+result is the lower accuracy of the two gated networks.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Copier(nn.Module):
         super().__init__()
         self.layer = layer(LETTERS + 2, width, batch_first=True)
         if layer is not nn.RNN:
-            with tt.no_grad():  # of LSTM the gate f, of GRU the gate z: at first, keep the state
+            with tt.no_grad():  # gate f of LSTM, z of GRU: at first, keep the state
                 self.layer.bias_hh_l0[width : 2 * width] = 3.0 if layer is nn.LSTM else 2.0
         self.head = nn.Linear(width, LETTERS)
 
@@ -72,7 +72,7 @@ def loss_of(model: Copier, x: tt.Tensor, letters: tt.Tensor) -> tt.Tensor:
 
 
 def gradient_over_time(model: Copier, settings: Settings) -> list[float]:
-    """‖d loss / d x‖ at each step of the input: how far back the loss is felt."""
+    """‖d loss / d x‖ at each step of the input: how far back the gradient reaches."""
     tokens, letters = sequences(256, settings.delay)
     x = one_hot(tokens).requires_grad_()
     loss_of(model, x, letters).backward()
@@ -80,7 +80,7 @@ def gradient_over_time(model: Copier, settings: Settings) -> list[float]:
 
 
 def train(name: str, model: Copier, settings: Settings) -> list[float]:
-    """The loss at each step."""
+    """Train the model; return the loss at each step."""
     optimizer = optim.Adam(model.parameters(), lr=settings.lr)
     scheduler = optim.lr_scheduler.CosineAnnealingLR(optimizer, max(settings.steps, 1))
     losses = []
@@ -114,7 +114,7 @@ def main(settings: Settings) -> float:
         values = train(name, model, settings)
         losses[name] = (range(1, len(values) + 1), values)
         reached[name] = accuracy(model, settings)
-        print(f"{name}: {reached[name]:.3f} of the letters right, chance {1 / LETTERS:.3f}")
+        print(f"{name}: accuracy {reached[name]:.3f}, chance {1 / LETTERS:.3f}")
     folder = settings.folder
     title = f"Letters copied over a delay of {settings.delay}"
     bars(folder / "accuracy.svg", {**reached, "chance": 1 / LETTERS}, title, "accuracy")

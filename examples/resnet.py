@@ -3,9 +3,10 @@
     python examples/resnet.py
     python examples/resnet.py --width 16 --blocks 2
 
-Three stages, each of half the resolution and twice the channels of the one before; a block is two
-3×3 convolutions with batch normalisation, and its input added to its output. Where the shape
-changes, the input goes through a 1×1 convolution. The mean over all places gives the last features.
+There are three stages, each with half the resolution and twice the channels of the one before. A
+block is two 3×3 convolutions with batch normalisation, with its input added to its output. Where
+the shape changes, the input goes through a 1×1 convolution. The last features are means over all
+pixels.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def accuracy(logits: tt.Tensor, labels: tt.Tensor) -> tt.Tensor:
 
 
 def draw(model: ResNet, test: tuple[tt.Tensor, tt.Tensor], settings: Settings) -> None:
-    """Which digits are taken for which, the mistakes, and what the first layer looks for."""
+    """Draw the confusion matrix, the mistakes, and the filters of the first layer."""
     model.eval()
     with tt.no_grad():
         guesses = model(test[0]).argmax(dim=1)

@@ -1,4 +1,4 @@
-"""A GPT that writes reviews: what learning from a reader's choices begins with.
+"""A GPT that writes reviews: the starting point for learning from a reader's choices.
 
 model = learn_language(width=48, steps=150, batch=64, lr=0.003)
 ids = write(model, 5)                    # (5, ≤ LENGTH); reviews.words_of(ids) are the words
@@ -18,7 +18,7 @@ from tinytensor.train.progress import Progress
 
 
 def learn_language(width: int, steps: int, batch: int, lr: float) -> nn.GPT:
-    """A GPT of two layers that has read so many batches of reviews."""
+    """A GPT of two layers, trained on `steps` batches of reviews."""
     config = nn.GPTConfig(len(reviews.WORDS), reviews.LENGTH, n_layer=2, n_head=4, n_embd=width)
     model = nn.GPT(config)
 
@@ -40,7 +40,7 @@ def take_step(optimizer: optim.Optimizer, loss: tt.Tensor) -> None:
 def fit(
     name: str, model: nn.Module, loss_of: Callable[[], tt.Tensor], steps: int, lr: float
 ) -> None:
-    """So many steps down a loss, each of a new batch."""
+    """Minimise a loss for `steps` steps, each on a new batch."""
     optimizer = optim.AdamW(model.parameters(), lr=lr)
     schedule = optim.lr_scheduler.CosineAnnealingLR(optimizer, max(steps, 1))
     with Progress(True, 0, steps) as progress:
@@ -52,7 +52,7 @@ def fit(
 
 
 def write(model: nn.GPT, count: int) -> tt.Tensor:
-    """Reviews (count, ≤ LENGTH), drawn word by word."""
+    """Reviews (count, ≤ LENGTH), sampled word by word."""
     prompts = reviews.prompts(count)
     new = reviews.LENGTH - prompts.shape[1]
     return nn.generate(model, prompts, new, temperature=1.0, stop=reviews.STOP)

@@ -1,8 +1,8 @@
-"""A small language of reviews, and a reader who likes some of them more: data for the examples.
+"""A small language of reviews, and a reader with preferences: data for the examples.
 
 review()                                # ["the", "soup", "was", "very", "cold", "."]
 score(["the", "soup", "was", "fresh", "."])     # 1.0
-prefers(first, second)                  # True if the reader takes the first; often, not always
+prefers(first, second)                  # True if the reader prefers the first; partly random
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ REVIEW = re.compile(rf"{CLAUSE}( and {CLAUSE})* \.")
 
 
 def choice(words: tuple[str, ...]) -> str:
-    """One of them, drawn at random."""
+    """A random one of the words."""
     return words[int(tt.randint(len(words), ()))]
 
 
@@ -48,8 +48,8 @@ def review() -> list[str]:
 def score(words: list[str]) -> float:
     """How much the reader likes a review.
 
-    A good word is worth 1, a bad one −1, with "very" twice as much; a word that was said before is
-    worth −1, whatever it is. What is not a review at all is worth −4.
+    A good word is worth 1, a bad one −1, with "very" twice as much; any repeated adjective is worth
+    −1. A text that is not a review is worth −4.
     """
     text = " ".join(words)
     if not REVIEW.fullmatch(text):
@@ -63,12 +63,12 @@ def score(words: list[str]) -> float:
 
 
 def prefers(first: list[str], second: list[str]) -> bool:
-    """Whether the reader takes the first: with probability σ(score − score), as people waver."""
+    """Whether the reader prefers the first, with probability σ(score(first) − score(second))."""
     return bool(tt.rand(()) < 1 / (1 + math.exp(score(second) - score(first))))
 
 
 def ids_of(reviews: Iterable[list[str]]) -> tt.Tensor:
-    """Ids (N, LENGTH), filled with full stops."""
+    """Ids (N, LENGTH), padded with full stops."""
     rows = [[WORDS.index(w) for w in words] + [STOP] * (LENGTH - len(words)) for words in reviews]
     return tt.tensor(rows)
 
@@ -80,14 +80,14 @@ def words_of(ids: tt.Tensor) -> list[list[str]]:
 
 
 def prompts(count: int) -> tt.Tensor:
-    """How reviews begin, (count, PROMPT): "the soup", "the bread", …; the nouns take turns."""
+    """Beginnings of reviews (count, PROMPT): "the soup", "the bread", …; the nouns take turns."""
     begins = tt.tensor([[WORDS.index("the"), WORDS.index(noun)] for noun in NOUNS])
     return begins[tt.arange(count) % len(NOUNS)]
 
 
 def is_answer(ids: tt.Tensor, prompt: int = PROMPT) -> tt.Tensor:
-    """(N, T − 1): whether a word, from the second on, is after the prompt, up to the full stop."""
-    stops = (ids[:, :-1] == STOP).long().cumsum(dim=1)  # before the word
+    """(N, T − 1): True for words 2, …, T that follow the prompt, up to the full stop."""
+    stops = (ids[:, :-1] == STOP).long().cumsum(dim=1)  # full stops before the word
     return (stops == 0) & (tt.arange(1, ids.shape[1]) >= prompt)
 
 

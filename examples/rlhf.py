@@ -4,14 +4,14 @@
     python examples/rlhf.py --beta 1
 
 1. A GPT learns a small language of reviews: the reference (review_writer.py).
-2. A reward model learns from pairs, of which the reader took one: loss −log σ(taken − other).
+2. A reward model learns from pairs of which the reader chose one: loss −log σ(taken − other).
 3. A copy of the reference, the policy, writes reviews and learns from their rewards (proximal
-   policy optimisation), less β times how far it moves away: KL = E[log policy − log reference].
+   policy optimisation), minus β times its distance: KL = E[log policy − log reference].
 
-A second policy learns without β. Nothing holds it to its language: it ends with nearly one sentence
-for all nouns or, as with seed 0, with words that only the reward model likes. The result is how
-often the reader prefers the review of the policy with β to one of the reference; it counts only if
-KL is within its limit, else it is 0.
+A second policy learns without β. Nothing keeps it close to its language: it ends with nearly the
+same sentence for all nouns or, as with seed 0, with words that only the reward model likes. The
+result is how often the reader prefers a review of the policy with β to one of the reference, or 0
+if KL is above its limit.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class Settings(Example):
     quick_run = {"steps": 12, "language": 80, "pairs": 600, "lr": 0.002, "target": 0.55}
 
     width: int = 48
-    language: int = 150  # steps of the reference
-    pairs: int = 4000  # that the reader is asked about
-    beta: float = 0.2  # the price of a nat of KL
-    limit: float = 5.0  # of KL, in nats for each review
-    clip: float = 0.2  # how far a probability may move at once
+    language: int = 150  # training steps of the reference
+    pairs: int = 4000  # that the reader judges
+    beta: float = 0.2  # penalty for a nat of KL
+    limit: float = 5.0  # of KL, in nats per review
+    clip: float = 0.2  # limits the change of a probability in one step
     batch: int = 64
     lr: float = 0.001
     steps: int = 60  # of the policy
@@ -48,7 +48,7 @@ class Settings(Example):
 
 
 class RewardModel(nn.Module):
-    """The reference with one output in place of its words, read at the full stop: (N, T) → (N)"""
+    """The reference with a single output instead of words, read at the full stop: (N, T) → (N)"""
 
     def __init__(self, reference: nn.GPT):
         super().__init__()
@@ -61,7 +61,7 @@ class RewardModel(nn.Module):
 
 
 def learn_rewards(reference: nn.GPT, settings: Settings) -> RewardModel:
-    """Learn from pairs of reviews of one noun each; a tenth of the pairs is for the test."""
+    """Learn from pairs of reviews of the same noun; a tenth of the pairs is for the test."""
     model, loss_of = RewardModel(reference), nn.PairwiseRewardLoss()
     first, second = (reviews.words_of(write(reference, settings.pairs)) for _ in range(2))
     pairs = [(a, b) if reviews.prefers(a, b) else (b, a) for a, b in zip(first, second)]
@@ -75,12 +75,12 @@ def learn_rewards(reference: nn.GPT, settings: Settings) -> RewardModel:
     fit("pairs", model, loss, 3 * train // settings.batch, settings.lr)  # each about three times
     with tt.no_grad():
         right = (model(taken[train:]) > model(other[train:])).float().mean()
-    print(f"reward model: {right:.3f} of the reader's new choices foreseen")
+    print(f"reward model: predicts {right:.3f} of the reader's new choices")
     return model
 
 
 def policy_loss(new: tt.Tensor, old: tt.Tensor, advantage: tt.Tensor, clip: float) -> tt.Tensor:
-    """−min(ratio·A, clamp(ratio)·A), ratio = p_new / p_old: nothing is won by going further"""
+    """−min(ratio·A, clamp(ratio)·A), ratio = p_new / p_old: no gain beyond the clamp"""
     ratio = (new - old).exp()
     return -tt.minimum(ratio * advantage, ratio.clamp(1 - clip, 1 + clip) * advantage)
 
@@ -91,7 +91,7 @@ History = dict[str, list[float]]
 def optimise(
     reference: nn.GPT, reward: RewardModel, beta: float, settings: Settings
 ) -> tuple[nn.GPT, History]:
-    """The policy, and how the rewards, the reader's scores and KL went."""
+    """The policy, and the rewards, the reader's scores and KL at each step."""
     policy = copy.deepcopy(reference)
     optimizer = optim.AdamW(policy.parameters(), lr=settings.lr, weight_decay=0.0)
     history: History = {"reward model": [], "reader": [], "KL": []}
@@ -102,7 +102,7 @@ def optimise(
             with tt.no_grad():
                 old, before = (log_probabilities(model, ids) for model in (policy, reference))
                 moved, rewards = (old - before) * answer, reward(ids)
-            # what each word leads to: the reward, less the KL from here on
+            # the return of each word: the reward, minus β·KL from here on
             to_go = rewards.unsqueeze(1) - beta * moved.flip(1).cumsum(dim=1).flip(1)
             advantage = (to_go - to_go[answer].mean()) / to_go[answer].std()
             for _ in range(2):  # the same reviews, twice
@@ -118,7 +118,7 @@ def optimise(
 
 @tt.no_grad()
 def compare(policy: nn.GPT, reference: nn.GPT, count: int = 600) -> tuple[float, float]:
-    """(how often the reader prefers the policy's review to the reference's, KL of a review)"""
+    """(how often the policy's review scores above the reference's, KL of a review)"""
     ids = write(policy, count)
     moved = log_probabilities(policy, ids) - log_probabilities(reference, ids)
     ours, theirs = (map(reviews.score, reviews.words_of(x)) for x in (ids, write(reference, count)))
@@ -127,7 +127,7 @@ def compare(policy: nn.GPT, reference: nn.GPT, count: int = 600) -> tuple[float,
 
 
 def show(runs: dict[float, History], settings: Settings) -> None:
-    """What the reward model gives, what the reader would, and KL; with β and without."""
+    """Draw the reward model's scores, the reader's scores and KL, with and without β."""
     steps = range(1, settings.steps + 1)
     curves = {
         f"{name}, β = {beta:g}": (steps, history[name])
@@ -143,14 +143,14 @@ def show(runs: dict[float, History], settings: Settings) -> None:
 
 
 def main(settings: Settings) -> float:
-    lr = 3 * settings.lr  # a new model takes longer steps
+    lr = 3 * settings.lr  # a new model takes larger steps
     reference = learn_language(settings.width, settings.language, settings.batch, lr)
     reward = learn_rewards(reference, settings)
     runs = {}
     for beta in dict.fromkeys((0.0, settings.beta)):
         policy, runs[beta] = optimise(reference, reward, beta, settings)
         preferred, kl = compare(policy, reference)
-        print(f"β = {beta:g}: preferred to the reference's {preferred:.3f}, KL {kl:.2f}")
+        print(f"β = {beta:g}: preferred to the reference in {preferred:.3f} of cases, KL {kl:.2f}")
         for words in reviews.words_of(write(policy, 3)):
             print("   ", *words)
     if settings.steps:

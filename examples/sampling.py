@@ -1,12 +1,12 @@
-"""From scores of the next word to a word: greedy, temperature, top-k, top-p, beam, inverse CDF.
+"""From next-word scores to a word: greedy, temperature, top-k, top-p, beams, inverse CDF.
 
     python examples/sampling.py
     python examples/sampling.py --temperature 2 --top-k 4
 
-The model is a table: which word follows which, and how often. So everything can be worked out: the
-distribution that each way of drawing has, and the likeliest sentence, which greedy search misses.
-The result is the largest distance between what was drawn and what it should be, as the share of
-draws that would have to change.
+The model is a table of how often each word follows another. So everything can be computed: the
+distribution of each sampling method, and the most probable sentence, which greedy search misses.
+The result is the largest total variation distance between sampled and expected distributions: the
+fraction of samples that would have to change.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import nn.functional as F
 import tinytensor as tt
 from nn.generation.sampling import apply_temperature, top_k_filter, top_p_filter
 
-FOLLOWS = {  # how often, of ten, a word comes after another
+FOLLOWS = {  # how many times in ten a word follows another
     "<start>": {"the": 6, "a": 4},
     "the": {"cat": 3, "dog": 3, "bird": 2, "sun": 2},
     "a": {"cat": 9, "dog": 1},
@@ -36,7 +36,7 @@ FOLLOWS = {  # how often, of ten, a word comes after another
 WORDS = list(FOLLOWS)
 START, CAT, STOP = (WORDS.index(word) for word in ("<start>", "cat", "."))
 LENGTH = 4  # words of a sentence, its full stop included
-NUMBERS = (0.65, 0.35, 0.7, 0.5)  # as if a die had been thrown; for the inverse CDF
+NUMBERS = (0.65, 0.35, 0.7, 0.5)  # fixed "random" numbers for the inverse CDF
 
 
 @dataclass
@@ -49,12 +49,12 @@ class Settings(Example):
     top_k: int = 2
     top_p: float = 0.85
     beams: int = 3
-    steps: int = 50000  # words that are drawn in each way
+    steps: int = 50000  # words to draw with each method
     target: float = 0.01
 
 
 class Table(nn.Module):
-    """logits = log of how often each word follows: a language model that sees one word back."""
+    """logits = log of how often each word follows: a language model with a context of one word."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class Table(nn.Module):
 
 
 def text(ids: tt.Tensor) -> str:
-    """What ids (T) say, without the start."""
+    """The text of ids (T), without the start."""
     return " ".join(WORDS[i] for i in ids.tolist() if i != START)
 
 
@@ -77,7 +77,7 @@ def probability(model: Table, ids: tt.Tensor) -> float:
 
 
 def draw_words(model: Table, settings: Settings) -> float:
-    """Draw what comes after "cat" in each way; the largest distance from what is expected."""
+    """Draw the word after "cat" with each method; return the largest distance."""
     logits = model(tt.tensor([CAT]))[0]  # (V,)
     ways: dict[str, tuple[dict, tt.Tensor]] = {
         "greedy": ({"temperature": 0.0}, top_k_filter(logits, 1)),
@@ -112,7 +112,7 @@ def draw_words(model: Table, settings: Settings) -> float:
 
 
 def with_given_numbers(model: Table) -> None:
-    """Inverse CDF: add up probabilities until they pass the number; that word is drawn."""
+    """Inverse CDF: draw the first word whose cumulative probability exceeds the number."""
     start = tt.tensor([[START]])
     drawn = nn.generate(model, start, LENGTH, temperature=1.0, uniforms=NUMBERS)[0]
     print("\ninverse CDF, with given numbers")
@@ -124,14 +124,14 @@ def with_given_numbers(model: Table) -> None:
 
 
 def search_sentences(model: Table, settings: Settings) -> None:
-    """The likeliest first word does not begin the likeliest sentence."""
+    """Show that the most probable sentence does not start with the most probable word."""
     start = tt.tensor([[START]])
     every = itertools.product(range(len(WORDS)), repeat=LENGTH - 1)
     likeliest = max(probability(model, tt.tensor([START, *ids, STOP])) for ids in every)
     found = {"greedy": nn.generate(model, start, LENGTH, stop=STOP)[0]}
     for beams in range(2, settings.beams + 1):
         found[f"beam of {beams}"] = nn.generate(model, start, LENGTH, beams=beams, stop=STOP)[0]
-    print(f"\nthe likeliest of all sentences has probability {likeliest:.3f}")
+    print(f"\nthe most probable sentence has probability {likeliest:.3f}")
     shown = {}
     for name, ids in found.items():
         shown[f"{name}: {text(ids)}"] = probability(model, ids)

@@ -5,8 +5,8 @@
 
 A sequence holds pairs of a letter and a digit in any order, and ends with one of its letters; the
 answer is that letter's digit. One attention head of width d is enough. The score q·k is a sum of d
-products: its variance grows like d. Undivided, the softmax of such scores is almost one-hot from
-the start, little gradient gets through it, and the head learns slowly.
+products, so its variance grows with d. Without the division, the softmax of the scores is almost
+one-hot from the start, little gradient gets through it, and the head learns slowly.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def lookups(count: int) -> tuple[tt.Tensor, tt.Tensor]:
     asked = tt.randint(PAIRS, (count, 1))
     letters = tt.cat([letters, letters.gather(1, asked)], dim=1)
     answers = digits.gather(1, asked).squeeze(1)
-    digits = tt.cat([digits, tt.full((count, 1), DIGITS)], dim=1)  # a digit of its own: "which?"
+    digits = tt.cat([digits, tt.full((count, 1), DIGITS)], dim=1)  # one more "digit": the question
     return tt.stack([letters, digits], dim=-1), answers
 
 
@@ -78,7 +78,7 @@ class Lookup(nn.Module):
 
 
 def train(name: str, model: Lookup, settings: Settings) -> tuple[list[float], float]:
-    """The losses, and the accuracy on new sequences."""
+    """Train the model; return the losses, and the accuracy on new sequences."""
     optimizer = optim.Adam(model.parameters(), lr=settings.lr)
     losses = []
     with Progress(True, 0, settings.steps) as progress:
@@ -105,7 +105,7 @@ def at_the_start(width: int, divided: bool) -> tuple[float, float]:
 
 
 def show_saturation(settings: Settings) -> None:
-    """Why: over the width, how near to one-hot the weights are, and what gradient is left."""
+    """Draw, against the width, how close to one-hot the weights are, and the gradient left."""
     widths = [1, 4, 16, 64, 256, 1024]
     largest, gradient = {}, {}
     for name, divided in (("q·k / √d", True), ("q·k", False)):

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 
 import tinytensor as tt
 
-NOUNS = {  # one, many, and the pronoun of one
+NOUNS = {  # singular: (plural, pronoun of the singular)
     "dog": ("dogs", "it"), "cat": ("cats", "it"), "bird": ("birds", "it"),
     "girl": ("girls", "she"), "queen": ("queens", "she"), "aunt": ("aunts", "she"),
     "boy": ("boys", "he"), "king": ("kings", "he"), "uncle": ("uncles", "he"),
@@ -29,7 +29,7 @@ LENGTH = 13
 
 
 def choice(items: Iterable[str], u: float) -> str:
-    """One of them; u is drawn from 0 to 1."""
+    """The item at fraction u, in [0, 1), of the list."""
     known = list(items)
     return known[int(u * len(known))]
 
@@ -39,7 +39,7 @@ def sentence(right: bool = True) -> list[str]:
 
     Verb, pronoun and is|are agree with the first noun; in a wrong sentence, one of them does not.
     """
-    u = tt.rand(11).tolist()  # all that is left to chance, in one call
+    u = tt.rand(11).tolist()  # all random numbers in one call
     singular, *others = (choice(NOUNS, v) for v in u[:3])
     verb = choice(VERBS, u[3])
     many, pronoun = NOUNS[singular]

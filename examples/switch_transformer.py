@@ -3,15 +3,15 @@
     python examples/switch_transformer.py
     python examples/switch_transformer.py --experts 8 --capacity-factor 1.0
 
-A message begins with the number of its cipher; each cipher exchanges the letters in its own way.
-Attention tells every letter which cipher holds, the feed-forward network has to know what it then
-means: hundreds of facts, which need parameters more than work. The switch layer has several such
-networks, and a gate that sends each token to one of them; it learns to sort them by letter. An
-expert takes no more tokens of a batch than its capacity; what is left over passes by.
+A message begins with the number of its cipher; each cipher substitutes the letters in its own way.
+Attention tells every letter which cipher applies, and the feed-forward network has to know its
+meaning there: hundreds of facts, which need parameters more than work. The switch layer has several
+such networks, and a gate that sends each token to one of them; it learns to sort them by letter. An
+expert takes no more tokens of a batch than its capacity; the rest pass through unchanged.
 
-It is compared with one network that does the same work for a token, gate included, and with one
-that has the parameters of all experts, and does the work of all. The result is how much more of
-unseen messages the switch gets right than the network that works as much.
+It is compared with a single network that does the same work per token, gate included, and with one
+that has the parameters of all experts and does all their work. The result is the switch layer's
+advantage in accuracy on unseen messages over the network with the same work.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Settings(Example):
     ciphers: int = 32
     experts: int = 16
     capacity_factor: float = 1.5
-    balance: float = 0.02  # how much the load-balancing loss counts
+    balance: float = 0.02  # weight of the load-balancing loss
     width: int = 32
     hidden: int = 8  # width of an expert
     batch: int = 64
@@ -50,9 +50,9 @@ class Settings(Example):
 
 
 def messages(count: int, tables: tt.Tensor) -> tuple[tt.Tensor, tt.Tensor]:
-    """Tokens (count, 1 + LENGTH), a cipher and its letters; the letters meant (count, LENGTH).
+    """Tokens (count, 1 + LENGTH), a cipher and its letters; their meanings (count, LENGTH).
 
-    tables (ciphers, LETTERS): the letter meant by each letter, in each cipher.
+    tables (ciphers, LETTERS): the meaning of each letter, in each cipher.
     """
     cipher = tt.randint(len(tables), (count, 1))
     letters = tt.randint(LETTERS, (count, LENGTH))
@@ -88,14 +88,14 @@ class Decipher(nn.Module):
 
 
 def network(width: int, hidden: int) -> nn.Sequential:
-    """2·width·hidden products for a token."""
+    """A feed-forward network with 2·width·hidden multiplications per token."""
     return nn.Sequential(nn.Linear(width, hidden), nn.ReLU(), nn.Linear(hidden, width))
 
 
 def train(
     name: str, model: Decipher, tables: tt.Tensor, settings: Settings
 ) -> tuple[list[float], float]:
-    """The losses, and the accuracy on new messages."""
+    """Train the model; return the losses, and the accuracy on new messages."""
     optimizer = optim.Adam(model.parameters(), lr=settings.lr)
     schedule = optim.lr_scheduler.CosineAnnealingLR(optimizer, max(settings.steps, 1))
     switch = model.block.feed_forward
@@ -118,7 +118,7 @@ def train(
 
 
 def show_experts(model: Decipher, tables: tt.Tensor, settings: Settings) -> None:
-    """Where each letter goes, and how many tokens find their expert full."""
+    """Draw which experts each letter goes to; print how many tokens find their expert full."""
     tokens, _ = messages(1000, tables)
     switch = model.block.feed_forward
     with tt.no_grad():
@@ -142,7 +142,7 @@ def main(settings: Settings) -> float:
     )
     layers = {
         "switch": switch,
-        SAME_WORK: network(width, hidden + experts // 2),  # the gate has width·experts products
+        SAME_WORK: network(width, hidden + experts // 2),  # the gate costs width·experts
         "one network, the same parameters": network(width, hidden * experts),
     }
     curves, reached = {}, {}

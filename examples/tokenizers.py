@@ -3,13 +3,13 @@
     python examples/tokenizers.py
     python examples/tokenizers.py --vocabulary 2000
 
-Characters are few, but a text has many of them. Words are long, but their number grows with every
-page, and one that is not in the vocabulary is lost. Byte-pair encoding begins with bytes and joins
-the most frequent neighbours: the vocabulary is as large as we like, and nothing is ever lost.
+The set of characters is small, but a text has many of them. Words are long, but their number grows
+with every page, and one that is not in the vocabulary is lost. Byte-pair encoding starts from bytes
+and merges the most frequent neighbours: the vocabulary has any size we like, and nothing is lost.
 
-A small GPT learns from each kind of tokens, with the same work: as many tokens in each step. What a
-token costs depends on its length, so they are compared by the bits for each byte of unseen text;
-zlib is the yardstick. The result is that of byte pairs.
+A small GPT learns from each kind of token, with the same number of tokens in each step. The loss of
+a token depends on its length, so they are compared in bits per byte of unseen text; zlib is the
+baseline. The result is that of byte pairs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tinytensor.train.progress import Progress
 from tinytensor.utils.tokenizers import BPETokenizer, CharTokenizer, Tokenizer, WordTokenizer
 
 UNKNOWN = "<unk>"
-STRANGE = "naïve tokens, 日本語 🙂"  # letters and words that the text does not have
+STRANGE = "naïve tokens, 日本語 🙂"  # with letters and words that are not in the text
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Settings(Example):
 
     letters: int = 400_000  # of the text, at most; the last twentieth is unseen
     vocabulary: int = 1000  # of words, and of byte pairs
-    context: int = 64  # tokens that are seen at a time
+    context: int = 64  # tokens that the model sees at a time
     width: int = 64
     batch: int = 16
     lr: float = 0.003
@@ -55,19 +55,19 @@ def bytes_per_token(tokenizer: Tokenizer, text: str) -> float:
 
 
 def show_cuts(name: str, tokenizer: Tokenizer, unseen: str) -> None:
-    """One line of text in tokens; what comes back of unseen and of strange text."""
+    """Print a line of text as tokens, and what decoding returns for unseen and strange text."""
     line = max(unseen[:2000].splitlines(), key=len)[:60]
     ids = tokenizer.encode(unseen)
     lost = sum(token not in tokenizer.ids for token in tokenizer.tokenize(unseen))
-    back = "the very text comes back" if tokenizer.decode(ids) == unseen else "text is lost"
-    print(f"\n{name}: {len(tokenizer)}, of {bytes_per_token(tokenizer, unseen):.2f} bytes each")
+    back = "it decodes exactly" if tokenizer.decode(ids) == unseen else "it decodes with losses"
+    print(f"\n{name}: {len(tokenizer)}, {bytes_per_token(tokenizer, unseen):.2f} bytes on average")
     print("  " + "|".join(tokenizer.tokenize(line)))
-    print(f"  unseen: {lost / len(ids):.1%} of its tokens are unknown, {back}")
+    print(f"  unseen text: {lost / len(ids):.1%} of its tokens are unknown, {back}")
     print(f"  {STRANGE} → {tokenizer.decode(tokenizer.encode(STRANGE))}")
 
 
 def show_sizes(tokenizers: dict[str, Tokenizer], text: str, unseen: str, folder: Path) -> None:
-    """How the vocabulary grows with the text, and how the tokens grow with the vocabulary."""
+    """Draw how the vocabulary grows with the text, and token length with the vocabulary."""
     lengths = [len(text) * share // 20 for share in range(1, 21)]
     growth = {
         "words": (lengths, [len(WordTokenizer.train(text[:n])) for n in lengths]),
@@ -77,7 +77,7 @@ def show_sizes(tokenizers: dict[str, Tokenizer], text: str, unseen: str, folder:
     lines(folder / "growth.svg", growth, "Different tokens of a text", "letters read", "tokens")
 
     merges = tokenizers["byte pairs"].merges
-    # The merges are in the order in which they were learned: a smaller vocabulary is a beginning.
+    # Merges are in the order in which they were learned: a smaller vocabulary is a prefix.
     smaller = [BPETokenizer(merges[: len(merges) * share // 8]) for share in range(9)]
     sizes = [len(tokenizer) for tokenizer in smaller]
     curves = {
@@ -90,7 +90,7 @@ def show_sizes(tokenizers: dict[str, Tokenizer], text: str, unseen: str, folder:
 
 
 def train(name: str, ids: tt.Tensor, vocab_size: int, settings: Settings) -> nn.GPT:
-    """A small GPT, after `steps` batches of windows of the tokens ids (T)."""
+    """A small GPT, trained for `steps` steps on random windows of the tokens ids (T)."""
     tt.manual_seed(settings.seed)
     model = nn.GPT(
         nn.GPTConfig(vocab_size, settings.context, n_layer=2, n_head=4, n_embd=settings.width)
@@ -115,14 +115,14 @@ def train(name: str, ids: tt.Tensor, vocab_size: int, settings: Settings) -> nn.
 def bits_per_byte(model: nn.GPT, tokenizer: Tokenizer, text: str, unseen: str) -> float:
     """−log₂ p of unseen text, divided by its bytes.
 
-    The model says only that a token is unknown. What it was is spelled out, each letter at the cost
-    of its frequency in the text that was seen.
+    The model predicts only that a token is unknown. Spelling it out costs −log₂ of each letter's
+    frequency in the training text.
     """
     ids, context = tt.tensor(tokenizer.encode(unseen)), model.config.block_size
     rows = (len(ids) - 1) // context
     inputs, targets = (ids[i : i + rows * context].reshape(rows, context) for i in (0, 1))
     with tt.no_grad():
-        nats = model(inputs, targets)[1].item()  # the mean of a token
+        nats = model(inputs, targets)[1].item()  # mean per token
     lost = [t for t in tokenizer.tokenize(unseen) if t not in tokenizer.ids]
     counts = Counter(text)
     spelling = sum(math.log2(len(text) / max(counts[letter], 1)) for t in lost for letter in t)
@@ -143,11 +143,11 @@ def main(settings: Settings) -> float:
         show_cuts(name, tokenizer, unseen)
         model = train(name, tt.tensor(tokenizer.encode(text)), len(tokenizer), settings)
         reached[name] = bits_per_byte(model, tokenizer, text, unseen)
-        print(f"  a small GPT needs {reached[name]:.3f} bits for each byte")
+        print(f"  a small GPT needs {reached[name]:.3f} bits per byte")
     packed = zlib.compress(text.encode() + unseen.encode(), level=9)
     before = zlib.compress(text.encode(), level=9)
     reached["zlib"] = 8 * (len(packed) - len(before)) / len(unseen.encode())
-    print(f"\nzlib needs {reached['zlib']:.3f} bits for each byte")
+    print(f"\nzlib needs {reached['zlib']:.3f} bits per byte")
     title = f"Bits for each byte of unseen text, after {settings.steps} steps"
     bars(settings.folder / "bits_per_byte.svg", reached, title, "bits")
     return reached["byte pairs"]

@@ -3,9 +3,9 @@
     python examples/transformer_translate.py
     python examples/transformer_translate.py --sentence "Sunday, 20 Jul 1969"
 
-"the 3rd of March, 1998" → "1998-03-03". The encoder reads words, digits and signs; the decoder
-writes digit by digit, and attends to where in the sentence year, month and day stand. The result is
-the share of unseen dates that come out right to the last digit. index.html leads to the pages.
+"the 3rd of March, 1998" → "1998-03-03". The encoder reads words, digits and punctuation; the
+decoder writes digit by digit, and attends to year, month and day in the sentence. The result is the
+fraction of unseen dates that are correct to the last digit. index.html links to all pages.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Settings(Example):
 
 
 class Words:
-    """Token ids of sentences and of ISO dates, and back."""
+    """Converts sentences and ISO dates to token ids, and ids back to text."""
 
     def __init__(self) -> None:
         self.source = SPECIAL + vocabulary()
@@ -58,7 +58,7 @@ class Words:
         self.target_ids = {sign: i for i, sign in enumerate(self.target)}
 
     def sentences(self, texts: list[str]) -> tt.Tensor:
-        """Ids (N, S), padded at the end to the longest."""
+        """Ids (N, S), padded at the end to the longest sentence."""
         ids = [tt.tensor([self._id(word) for word in words_of(text)]) for text in texts]
         return nn.utils.rnn.pad_sequence(ids, batch_first=True, padding_value=PAD)
 
@@ -68,17 +68,17 @@ class Words:
         return self.source_ids[word]
 
     def dates(self, texts: list[str]) -> tt.Tensor:
-        """Ids (N, 12): start, ten signs, end."""
+        """Ids (N, 12): start, ten characters, end."""
         return tt.tensor([[START, *(self.target_ids[c] for c in text), END] for text in texts])
 
     def text(self, ids: tt.Tensor) -> str:
-        """What ids (T) say, up to the end."""
+        """The text of ids (T), without special tokens."""
         signs = [self.target[i] for i in ids.tolist()]
         return "".join(sign for sign in signs if sign not in SPECIAL)
 
 
 def dataset(words: Words, count: int, unseen: bool) -> TensorDataset:
-    """(sentence, date without its end, date without its start) of dates drawn at random."""
+    """(sentence, date without its end, date without its start) of random dates."""
     sentences, dates = zip(*written_dates(count, unseen))
     y = words.dates(list(dates))
     return TensorDataset(words.sentences(list(sentences)), y[:, :-1], y[:, 1:])
@@ -90,16 +90,16 @@ def loss(logits: tt.Tensor, target: tt.Tensor) -> tt.Tensor:
 
 
 def exact(logits: tt.Tensor, target: tt.Tensor) -> tt.Tensor:
-    """The share of dates with every token right.
+    """The fraction of dates with every token correct.
 
-    Where that is so, each token was the likeliest after the right ones: greedy search, which reads
-    its own output, gives the same date, and in no other case.
+    These are exactly the dates that greedy search translates correctly: it reads its own output,
+    and here each token is the most probable one after the correct ones.
     """
     return (logits.argmax(dim=-1) == target).all(dim=1).float().mean()
 
 
 def train(model: nn.Module, words: Words, settings: Settings) -> Trainer:
-    """Teacher forcing: the decoder reads the right date, and predicts each next token."""
+    """Train with teacher forcing: the decoder reads the correct date and predicts each token."""
     optimizer = optim.AdamW(model.parameters(), lr=settings.lr, betas=(0.9, 0.98))
     seen, unseen = (dataset(words, n, flag) for n, flag in ((settings.samples, 0), (500, 1)))
     trainer = Trainer(
@@ -120,7 +120,7 @@ def train(model: nn.Module, words: Words, settings: Settings) -> Trainer:
 
 
 def translate(model: nn.Seq2SeqTransformer, words: Words, beams: int) -> list[Translation]:
-    """Ten unseen dates, by greedy and by beam search."""
+    """Translate ten unseen dates, by greedy and by beam search."""
     sentences, dates = zip(*written_dates(10, unseen=True))
     src = words.sentences(list(sentences))
     greedy, beam = (model.generate(src, START, END, ISO_LENGTH, beams=b) for b in (1, beams))
@@ -130,7 +130,7 @@ def translate(model: nn.Seq2SeqTransformer, words: Words, beams: int) -> list[Tr
 
 def main(settings: Settings) -> float:
     words = Words()
-    src = words.sentences([settings.sentence])  # a word that is unknown is told before the training
+    src = words.sentences([settings.sentence])  # exits here if a word is unknown
     model = nn.Seq2SeqTransformer(
         len(words.source), len(words.target), settings.width, settings.heads,
         settings.layers, settings.layers, dim_feedforward=2 * settings.width, dropout=0.0,

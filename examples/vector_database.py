@@ -1,15 +1,15 @@
-"""A vector database: sentences are found again by what they mean, not by their words.
+"""A vector database finds sentences by their meaning, not by their words.
 
     python examples/vector_database.py
     python examples/vector_database.py --cells 128 --probes 4
 
 A small encoder embeds the words, transforms each, takes their mean and projects it. It learns from
 pairs of sentences that mean the same in other words. Thousands of sentences then go into a
-database. To find the nearest vectors without a look at all of them, it sorts vectors into cells
-around centres found by k-means, and a query looks into the few cells whose centres are nearest. It
-can be saved, and gives the same answers when it is loaded.
+database. To find the nearest vectors without comparing with all of them, it sorts vectors into
+cells around centres found by k-means, and a query searches only the few cells with the nearest
+centres. The database can be saved and loaded.
 
-The result is the recall: which share of the ten nearest sentences that quick search finds.
+The result is the recall: the fraction of the ten nearest sentences that this search finds.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Settings(Example):
 
     sentences: int = 6000  # in the database
     cells: int = 64
-    probes: int = 8  # cells that a query looks into
+    probes: int = 8  # cells that a query searches
     width: int = 32
     batch: int = 128
     lr: float = 0.01
@@ -69,12 +69,12 @@ class VectorDatabase:
         self.cell_of = (vectors @ self.centres.T).argmax(dim=1)  # (N)
 
     def add(self, vectors: tt.Tensor, texts: list[str]) -> None:
-        """More vectors; the centres stay as they are."""
+        """Add vectors; the centres stay the same."""
         self.vectors, self.texts = tt.cat([self.vectors, vectors]), self.texts + texts
         self.cell_of = tt.cat([self.cell_of, (vectors @ self.centres.T).argmax(dim=1)])
 
     def query(self, vector: tt.Tensor, k: int, probes: int) -> tt.Tensor:
-        """The numbers of the k nearest among the vectors of the `probes` nearest cells."""
+        """The indices of the k nearest vectors in the `probes` nearest cells."""
         near = (self.centres @ vector).topk(min(probes, len(self.centres))).indices
         inside = tt.isin(self.cell_of, near).nonzero().squeeze(1)
         scores = self.vectors[inside] @ vector
@@ -101,7 +101,7 @@ def k_means(vectors: tt.Tensor, count: int, rounds: int = 10) -> tt.Tensor:
 
 
 def train(encoder: Encoder, settings: Settings) -> None:
-    """Two sentences with one meaning are to be nearer to each other than to all others."""
+    """Train the encoder to place sentences with the same meaning close together."""
     loss_of = nn.CLIPLoss()
     optimizer = optim.Adam([*encoder.parameters(), *loss_of.parameters()], lr=settings.lr)
     with Progress(True, 0, settings.steps) as progress:
@@ -116,7 +116,7 @@ def train(encoder: Encoder, settings: Settings) -> None:
 
 
 def recall(database: VectorDatabase, queries: tt.Tensor, probes: int) -> float:
-    """The share of the nearest vectors, by a look at all, that a query finds."""
+    """The fraction of the exact nearest vectors that a query finds."""
     exact = (queries @ database.vectors.T).topk(NEAREST).indices.tolist()
     found = (database.query(query, NEAREST, probes).tolist() for query in queries)
     shared = sum(len(set(a) & set(b)) for a, b in zip(exact, found))

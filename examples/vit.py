@@ -3,10 +3,10 @@
     python examples/vit.py
     python examples/vit.py --patch 2 --layers 3
 
-A digit of 16 × 16 pixels is cut into patches, and each patch becomes a token by one linear layer. A
-class token is put before them; what it has gathered after the last layer tells the digit. Attention
-alone sees a bag of patches: where each was cut out is told by a learned vector for each place. A
-second network does without these, and reads worse.
+A digit of 16 × 16 pixels is cut into patches, and a linear layer turns each patch into a token. A
+class token is put before them; its output after the last layer classifies the digit. Attention
+alone sees a bag of patches: a learned vector for each position tells where a patch was. A second
+network does without these vectors, and reads worse.
 
 The result is the accuracy on unseen digits. attention.svg shows where the class token looks.
 """
@@ -57,7 +57,7 @@ class ViT(nn.Module):
         tokens = 1 + (SIZE // settings.patch) ** 2
         self.position = nn.LearnedPosition(width, tokens) if positions else nn.Identity()
         if positions:
-            nn.init.normal_(self.position.weight, std=0.5)  # about as large as patches: sooner seen
+            nn.init.normal_(self.position.weight, std=0.5)  # as large as patches: learned faster
         layer = nn.TransformerEncoderLayer(
             width, settings.heads, 2 * width, dropout=0.0, activation="gelu",
             batch_first=True, norm_first=True,
@@ -94,7 +94,7 @@ def train(model: ViT, data: TensorDataset, test: TensorDataset, settings: Settin
 
 
 def show_attention(model: ViT, pictures: tt.Tensor, labels: tt.Tensor, settings: Settings) -> None:
-    """The pictures (N, 1, SIZE, SIZE), in orange where the class token attends to them."""
+    """Draw the pictures (N, 1, SIZE, SIZE), in orange where the class token attends."""
     with tt.no_grad(), nn.capture_attention() as maps:
         guesses = model(pictures).argmax(dim=-1)
     weights = maps.calls[-1].weights  # of the last layer, (N, heads, 1 + T, 1 + T)

@@ -20,7 +20,7 @@ class Hooks:
 
     def __init__(self) -> None:
         self.before: dict[int, tuple[Callable, bool]] = {}  # hook, whether it takes kwargs
-        self.after: dict[int, tuple[Callable, bool, bool]] = {}  # … and after errors too
+        self.after: dict[int, tuple[Callable, bool, bool]] = {}  # …, whether it runs after errors
         self.before_backward: dict[int, Callable] = {}
         self.after_backward: dict[int, Callable] = {}
 
