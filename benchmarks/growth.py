@@ -1,4 +1,4 @@
-"""How the time of a GPT training step grows with the context: PyTorch and tinytensor by turns.
+"""How the time of a GPT training step grows with the context: PyTorch and tinytensor in turn.
 
     python benchmarks/growth.py         a table; exit code 1 if ours grows faster, beyond the noise
 

@@ -1,4 +1,4 @@
-"""Training steps and generation: PyTorch, tinytensor and others by turns, on this machine.
+"""Training steps and generation: PyTorch, tinytensor and others in turn, on this machine.
 
     python benchmarks/run.py                           everything: about ten minutes
     python benchmarks/run.py --only gpt,LSTM           some cases

@@ -2,7 +2,7 @@
 
     python benchmarks/start.py                 a table; exit code 1 above the limits
 
-PyTorch and tinytensor start by turns, in new processes. `import` does not include NumPy's import;
+PyTorch and tinytensor start in turn, in new processes. `import` does not include NumPy's import;
 `first step` is the extra time of the first step over later ones. tinytensor first compiles its
 kernels into an empty folder, which is a row of its own; later processes load them from there.
 """

@@ -48,7 +48,7 @@ class _Convolution(Module):
             raise ValueError(f"{name}: got groups={groups}, expected at least 1")
         for what, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
             if channels % groups:
-                raise ValueError(f"{name}: {what}={channels} is no multiple of groups={groups}")
+                raise ValueError(f"{name}: {what}={channels} is not a multiple of groups={groups}")
         if padding_mode not in PADDING_MODES:
             raise ValueError(
                 f"{name}: got padding_mode {padding_mode!r}, expected one of {PADDING_MODES}"

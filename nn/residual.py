@@ -28,7 +28,7 @@ def add_skip(name: str, output: Tensor, *skips: Tensor) -> Tensor:
     for skip in skips:
         if skip.shape != output.shape:
             raise ShapeError(
-                f"{name}: the block gives shape {tuple(output.shape)}, the skip has "
+                f"{name}: the block returns shape {tuple(output.shape)}, the skip has "
                 f"{tuple(skip.shape)}, expected the same; make the block's output as wide as its "
                 "input, or join them with ConcatenateSkip"
             )
@@ -130,7 +130,7 @@ class StackedSkip(Module):
         out_features = self.output.weight.shape[0]
         if input.shape[-1] != out_features:
             raise ShapeError(
-                f"StackedSkip: x has {input.shape[-1]} features, the block gives {out_features}, "
+                f"StackedSkip: x has {input.shape[-1]} features, the block returns {out_features}, "
                 "expected the same; make the block's output as wide as its input"
             )
         weight = stacked_weight(self.output.weight, self.output.bias)

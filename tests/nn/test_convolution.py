@@ -36,8 +36,8 @@ def test_device_and_dtype() -> None:
 
 
 ERRORS = [
-    (lambda: nn.Conv2d(3, 4, 3, groups=2), ValueError, "in_channels=3 is no multiple of groups=2"),
-    (lambda: nn.Conv2d(4, 3, 3, groups=2), ValueError, "out_channels=3 is no multiple"),
+    (lambda: nn.Conv2d(3, 4, 3, groups=2), ValueError, "in_channels=3 is not a multiple of"),
+    (lambda: nn.Conv2d(4, 3, 3, groups=2), ValueError, "out_channels=3 is not a multiple"),
     (lambda: nn.Conv2d(4, 4, 3, groups=0), ValueError, "groups=0, expected at least 1"),
     (lambda: nn.Conv2d(3, 4, 3, 2, "same"), ValueError, "padding='same' needs stride 1"),
     (lambda: nn.Conv2d(3, 4, 3, padding="full"), ValueError, "expected ints, 'same' or 'valid'"),

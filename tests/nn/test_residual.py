@@ -153,13 +153,13 @@ def test_before_and_after_differ_where_sums_are_negative(rows: tt.Tensor) -> Non
 
 
 WIDTHS = [
-    (lambda: nn.AddBeforeActivation(nn.Linear(4, 3)), r"AddBeforeActivation: the block gives shape "
-     r"\(2, 3\), the skip has \(2, 4\), expected the same"),
+    (lambda: nn.AddBeforeActivation(nn.Linear(4, 3)), r"AddBeforeActivation: the block returns "
+     r"shape \(2, 3\), the skip has \(2, 4\), expected the same"),
     (lambda: nn.AddAfterActivation(nn.Linear(4, 1)), r"AddAfterActivation: .* \(2, 1\), the skip "
      r"has \(2, 4\)"),  # would broadcast
     (lambda: nn.StackedSkip(nn.Linear(4, 5), nn.Linear(5, 3)), "StackedSkip: x has 4 features, "
-     "the block gives 3"),
-    (lambda: nn.TwoSkips(nn.Linear(4, 5), nn.Linear(5, 4)), r"TwoSkips: the block gives shape "
+     "the block returns 3"),
+    (lambda: nn.TwoSkips(nn.Linear(4, 5), nn.Linear(5, 4)), r"TwoSkips: the block returns shape "
      r"\(2, 4\), the skip has \(2, 5\)"),
     (lambda: nn.TwoSkips(nn.Linear(4, 5), nn.Linear(5, 5)), r"TwoSkips: .* \(2, 5\), the skip has "
      r"\(2, 4\)"),
