@@ -1,6 +1,6 @@
-"""Which array library runs: NumPy on a CPU, CuPy on a GPU, chosen by the type of the array.
+"""Choose the array library by the type of an array: NumPy on a CPU, CuPy on a GPU.
 
-Every op goes through `xp(array)`. devices.py adds CuPy when a GPU is asked for.
+Every op calls `xp(array)`. devices.py adds CuPy when a GPU is first used.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def is_array(value: object) -> bool:
 
 
 def is_writable(array: Array) -> bool:
-    """Whether it can be written to, and each element has memory of its own."""
+    """Whether `array` is writable and not expanded (an expanded array repeats elements)."""
     layout = zip(array.strides, array.shape, strict=True)
     if array.size and 0 in array.strides and any(s == 0 and n > 1 for s, n in layout):
         return False
@@ -35,10 +35,10 @@ def is_writable(array: Array) -> bool:
 
 
 def sum_over(x: Any, axes: tuple | None, keepdims: bool = False) -> Any:
-    """Σ x over some axes, None for all, of an array or tensor.
+    """Sum x, an array or tensor, over `axes`; None for all.
 
-    NumPy adds up pairs, then pairs of these, in its innermost loop only; around it one number
-    after the other, which in float32 costs digits. There it is to add up in float64.
+    NumPy sums pairwise only in its innermost loop. Outside it, NumPy adds one number at a time,
+    which loses precision in float32, so such sums accumulate in float64.
     """
     if type(x) is np.ndarray and x.dtype == np.float32 and not _in_one_loop(x, axes):
         return x.sum(axis=axes, keepdims=keepdims, dtype=np.float64).astype(np.float32)
@@ -46,7 +46,7 @@ def sum_over(x: Any, axes: tuple | None, keepdims: bool = False) -> Any:
 
 
 def _in_one_loop(x: np.ndarray, axes: tuple | None) -> bool:
-    """Whether the axes are one line in memory, and the nearest to each other."""
+    """Whether NumPy sums over `axes` in its innermost loop: they have the smallest strides."""
     if axes is None:
         return x.flags.forc
     n = len(axes)
@@ -71,16 +71,16 @@ def _error_setting() -> tuple[contextvars.ContextVar, Any]:
         for variable, value in contextvars.copy_context().items():
             if before.get(variable) is not value:
                 return variable, value
-    raise RuntimeError("tinytensor: this NumPy keeps its error state elsewhere; NumPy 2 is needed")
+    raise RuntimeError("tinytensor: cannot find NumPy's error state; NumPy 2 is required")
 
 
 # log(0) is -inf and 0/0 is NaN without a warning, as in PyTorch. `with np.errstate` costs 1.1 µs;
-# setting its context variable (found above by what np.errstate changes) costs 0.1 µs.
+# setting the context variable that it changes (found above) costs 0.1 µs.
 error_state, QUIET = _error_setting()
 _usual = error_state.get()
 
 
 def warn_again() -> None:
-    """NumPy's usual warnings, where it is not known which ones were on before QUIET."""
+    """Restore the error state found at import, if the one before QUIET is unknown."""
     if error_state.get() is QUIET:
         error_state.set(_usual)

@@ -1,12 +1,12 @@
-"""Reverse-mode differentiation: recording ops, and walking back over them.
+"""Reverse-mode differentiation: record ops, then walk back over them.
 
 The core. Read in this order, and stop here:
 
 1  ../backend   the array library of an array: NumPy or CuPy
-2  mode         what the engine does now, per thread; the calls it makes to the files below
+2  mode         per-thread settings; the core's calls to the files around it
 3  variable     a tensor as the engine sees it
-4  op           an operation: how it is written, recorded, and finds its values again
-5  walk         the backward walk, and the gradients on their way
+4  op           an operation: how it is written and recorded, and what it saves
+5  walk         the backward walk, and the gradients it carries
 6  engine       the calls that start a walk: backward and grad
 
 Around it:

@@ -14,7 +14,7 @@ from .walk import Gradients, accumulate, walk
 
 
 def roots_of(name: str, outputs: Sequence[Any], grads: Sequence[Any], create_graph: bool) -> dict:
-    """{node or leaf: gradient} for the outputs that a walk starts from, checked."""
+    """Check the outputs a walk starts from and their gradients: {node or leaf: gradient}."""
     roots: dict[Any, Any] = {}
     if len(grads) != len(outputs):
         raise RuntimeError(f"{name}: got {len(grads)} gradients for {len(outputs)} outputs")
@@ -52,7 +52,7 @@ def roots_of(name: str, outputs: Sequence[Any], grads: Sequence[Any], create_gra
 def run(
     roots: dict, wanted: dict | None, retain_graph: bool | None, create_graph: bool, since: int = -1
 ) -> None:
-    """A whole walk. Rules run on raw arrays, unless create_graph asks for tensors."""
+    """Run a whole walk: on raw arrays, or on tensors with create_graph."""
     keep = create_graph if retain_graph is None else retain_graph
     visits = walk(Gradients(roots, in_place=not create_graph), wanted, keep, since)
     outside.nested(run_in_mode, create_graph, lambda: deque(visits, maxlen=0))
@@ -87,7 +87,7 @@ def backward(
     wanted = _wanted("backward", targets)
     for tensor in targets:
         if tensor._node is not None:
-            tensor.retain_grad()  # which fills the `.grad` of a non-leaf
+            tensor.retain_grad()  # fills the `.grad` of a non-leaf
     run(roots, wanted, retain_graph, create_graph)
     for edge, g in wanted.items():
         if isinstance(edge, Variable) and g is not None:
@@ -95,7 +95,7 @@ def backward(
 
 
 def _wanted(name: str, inputs: Sequence[Any]) -> dict[Any, Any]:
-    """{node or leaf: None} for the tensors whose gradients are asked for."""
+    """{node or leaf: None} for the tensors whose gradients are requested."""
     wanted: dict[Any, Any] = {}
     for i, tensor in enumerate(inputs):
         if tensor._view is not None:
@@ -122,12 +122,12 @@ def grad(
 ) -> tuple:
     """The gradients of `outputs` with respect to `inputs`, as a tuple; no `.grad` is touched.
 
-    create_graph: the gradients can be differentiated again. allow_unused: None for an input that
-    the outputs do not depend on, instead of an error. materialize_grads: zeros for it.
-    only_inputs changes nothing; PyTorch has it for old code.
+    create_graph: the gradients can be differentiated again. allow_unused: return None for an input
+    that the outputs do not depend on, instead of raising. materialize_grads: return zeros for it.
+    only_inputs has no effect, as in PyTorch.
     """
     if is_grads_batched:
-        raise NotImplementedError("grad: is_grads_batched is not there; call grad once per row")
+        raise NotImplementedError("grad: is_grads_batched is not supported; call grad once per row")
     outputs, inputs = as_tuple(outputs), as_tuple(inputs)
     grads = (None,) * len(outputs) if grad_outputs is None else as_tuple(grad_outputs)
     if materialize_grads and allow_unused is False:

@@ -1,4 +1,4 @@
-"""What the engine does now, per thread, and the calls it makes to files outside the core."""
+"""Per-thread settings of the engine (Mode), and its calls to files outside the core (Outside)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..backend import QUIET, error_state
 
 
 class Mode:
-    """One thread's settings."""
+    """The engine's settings in one thread."""
 
     __slots__ = ("grad", "inference", "scope", "call", "watched", "_anomaly", "_recording")
 
@@ -18,7 +18,7 @@ class Mode:
         self.grad = True
         self.inference = False
         self.scope = ""  # path of the module whose forward is running, "" outside
-        self.call: Any = None  # (nn.Module whose forward runs, its path, the call around it)
+        self.call: Any = None  # (nn.Module whose forward runs, its path, the outer call)
         self.watched = False  # True while anomaly detection or a recording is on
         self._anomaly = False
         self._recording: Any = None
@@ -49,15 +49,15 @@ class _ThreadState(threading.local):
 
     def __init__(self) -> None:  # runs once in each thread
         self.mode = Mode()
-        self.level = 0  # how many walks and checkpoints are nested in this thread (nesting.py)
-        self.stacks: dict[Any, Any] = {}  # what settings replaced, latest last (settings.py)
+        self.level = 0  # number of nested walks and checkpoints in this thread (nesting.py)
+        self.stacks: dict[Any, Any] = {}  # values that settings replaced (settings.py)
 
 
 state = _ThreadState()
 
 
 def run_in_mode(grad: bool, function: Callable[[], Any]) -> Any:
-    """function(), recorded or not, and without NumPy's warnings."""
+    """Call function() with grad mode set to `grad` and NumPy's warnings off."""
     mode = state.mode
     grad_before, errors = mode.grad, error_state.get()
     try:
@@ -70,32 +70,32 @@ def run_in_mode(grad: bool, function: Callable[[], Any]) -> Any:
 
 
 class Outside:
-    """The calls that the core makes to files outside of it.
+    """The core's calls to files outside it.
 
-    Each file fills in its own when it is imported. Without it the default below holds, and the core
-    differentiates all the same.
+    Each file sets its own entries when it is imported. Until then the defaults below apply: the
+    core can differentiate without these files.
     """
 
-    tensor: type  # tensor.py: the class of what ops return
+    tensor: type  # tensor.py: the class of the tensors that ops return
     refresh: Callable[[Any], None]  # views.py: update a view after writes into its memory
-    on_one_device: Callable[[tuple], tuple | None]  # mixed_devices.py: args on one device
+    on_one_device: Callable[[tuple], tuple | None]  # mixed_devices.py: args moved to one device
     call_site: Callable[[Any], tuple[Any, int]]  # site.py: the user's line, from a frame
-    where: Callable[[Any], str]  # site.py: that line, for the end of an error message
-    watch: Callable[[Any, tuple, tuple], None]  # anomaly.py: recordings, and the search for NaN
+    where: Callable[[Any], str]  # site.py: that line, to end an error message with
+    watch: Callable[[Any, tuple, tuple], None]  # anomaly.py: add to a recording, check for NaN
     check_backward: Callable[[Any, Any, tuple], None]  # anomaly.py
     explain_forward: Callable[[Any, tuple, Exception], Exception]  # anomaly.py
     explain_backward: Callable[[Any, Exception], None]  # anomaly.py
     freed_values: Callable[[Any], Exception]  # anomaly.py: the error for a second backward
-    changed_value: Callable[..., Exception]  # anomaly.py: that for a saved value written over
-    note_view: Callable[[Any, Any, Any, tuple], None]  # views.py: that a result is a view
+    changed_value: Callable[..., Exception]  # anomaly.py: the error for an overwritten saved value
+    note_view: Callable[[Any, Any, Any, tuple], None]  # views.py: note that a result is a view
     is_leaf: Callable[[Any], bool]  # views.py: whether a leaf still takes a gradient
-    run_hooks: Callable[[Any, Any], Any]  # hooks.py: a gradient as the hooks change it
+    run_hooks: Callable[[Any, Any], Any]  # hooks.py: pass a gradient through hooks
     run_after_accumulation: Callable[[Any], None]  # hooks.py
-    wrap_outputs: Callable[..., tuple]  # outputs.py: tensors for a tuple of results
-    fill_missing: Callable[[Any, list], list]  # outputs.py: gradients for all of several outputs
+    wrap_outputs: Callable[..., tuple]  # outputs.py: wrap a tuple of results
+    fill_missing: Callable[[Any, list], list]  # outputs.py: zeros for missing gradients
     next_functions: Callable[[Any], tuple]  # next_functions.py: the links of a node
     add_node_hook: Callable[[Any, Callable, str], Any]  # hooks.py
-    nested: Callable[..., Any]  # nesting.py: calls a function, in a new thread if nested too deep
+    nested: Callable[..., Any]  # nesting.py: call a function, in a new thread if nested too deep
 
     def __init__(self) -> None:
         self.refresh = self.run_after_accumulation = lambda tensor: None

@@ -1,8 +1,8 @@
 """Op: one differentiable operation, its forward and its backward side by side.
 
 Each call of an op makes an instance, which is a node of the graph. `forward` runs on raw arrays.
-`backward` takes g, the gradient of the output, and returns that of each argument. It is written
-once and runs on raw arrays, or on tensors when the gradient itself is differentiated:
+`backward` takes g, the gradient of the output, and returns the gradient of each argument. It runs
+on raw arrays, or on tensors when the gradient itself is differentiated:
 
     class Exp(Op):
         '''y = eˣ;  dx = g·y'''
@@ -17,9 +17,9 @@ once and runs on raw arrays, or on tensors when the gradient itself is different
             return g * y
 
 `saves` names what backward may use: arguments of forward, "out", or constants that forward sets as
-attributes. `{"a": "b", "b": "a"}` saves a only if b needs a gradient, and the other way round.
-A value that depends on an input and is no argument goes through `keep` and `recall`. Backward does
-not undo broadcasting, and does not write into g or a saved value. See docs/adding_an_op.md.
+attributes. `{"a": "b", "b": "a"}` saves a only if b needs a gradient, and vice versa. Intermediate
+values that depend on an input go through `keep` and `recall`. Backward must not write into g or a
+saved value. It need not undo broadcasting: the engine does. See docs/adding_an_op.md.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ from .variable import Variable, made_by, wrap
 
 _new = object.__new__
 ndarray = np.ndarray
-next_order = itertools.count(1).__next__  # the moments at which nodes are made
+next_order = itertools.count(1).__next__  # numbers nodes in the order they are made
 
-LAST = 61  # the last argument with a bit of its own; all that follow share it
+LAST = 61  # the last argument with a bit of its own; later ones share it
 LAST_BIT = 1 << LAST
 
-NEVER = [0]  # how often constants were written to
+NEVER = [0]  # the version of constants, which are never written to
 NOTHING = (None, NEVER, 0)  # a value that is not saved
 
 
@@ -85,29 +85,29 @@ class Node:
 
 
 class Op(Node):
-    """A differentiable operation; see the module's text for how to write one."""
+    """A differentiable operation; the module docstring shows how to write one."""
 
     __slots__ = ("_order", "_tracked", "_shape", "_dtype", "_saved", "_kept",
                  "_code", "_instruction", "scope", "__dict__", "__weakref__")  # fmt: skip
 
-    _order: int  # when it was made, by a counter
+    _order: int  # creation number, higher than that of every input
     _tracked: int  # bit i: argument i needs a gradient
-    _shape: Any  # of the output; one for each if there are several
+    _shape: Any  # of the output; a list if there are several
     _dtype: Any
     _saved: Any  # [(value, writes, version), …]; None once freed
     _kept: Any  # {helper: value}; see keep
     _code: Any  # with _instruction, where the op was called; see site.py
     _instruction: int
-    scope: str  # path of the module that it was called in
+    scope: str  # path of the module it was called in
 
     saves: Any = ()
     view = False  # whether the output may share memory with the first argument
-    differentiable = True  # False: backward is never asked for (comparisons and the like)
-    fresh = False  # whether backward gives new arrays (or g), which the walk may add into
-    one_of_several = False  # whether it stands for one output of another op (outputs.py)
+    differentiable = True  # False: it has no gradient (comparisons, for example)
+    fresh = False  # whether backward returns new arrays (or g), which the walk may add into
+    one_of_several = False  # whether it is one output of an op with several (outputs.py)
     in_kernel = False  # whether forward ran as a kernel (kernels/machinery/route.py)
     op_name = "op"  # the name in error messages: snake_case of the class name
-    _plan: tuple = ()  # `saves`, worked out once for the class; see _save_plan
+    _plan: tuple = ()  # `saves`, resolved once per class; see _save_plan
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -122,7 +122,7 @@ class Op(Node):
         raise NotImplementedError(f"{self.op_name}: backward is not written")
 
     def view_args(self, args: tuple) -> Iterable[tuple[Any, tuple]]:
-        """For an op whose several outputs are views: (op, args) that make each out of args[0]."""
+        """For an op whose outputs are views: the (op, args) that make each from args[0]."""
         raise NotImplementedError(f"{self.op_name}: view_args is not written")
 
     def fill_missing(self, grads: list) -> list:
@@ -131,9 +131,9 @@ class Op(Node):
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
-        """Run forward and record it if a gradient may be asked for.
+        """Run forward, and record it if an argument requires grad.
 
-        Returns a tensor (or a tuple of them); a raw result if no argument is a tensor.
+        Returns a tensor (or a tuple of them), or a raw result if no argument is a tensor.
         """
         node = _new(cls)
         raw: list[Any] = []
@@ -211,27 +211,27 @@ class Op(Node):
         return tensor
 
     def needs(self, i: int) -> bool:
-        """Whether a gradient for forward's i-th argument may be asked for."""
+        """Whether the i-th argument of forward needs a gradient."""
         return self._tracked >> (i if i < LAST else LAST) & 1 == 1
 
     @classmethod
     def _save_plan(cls) -> Iterator[tuple[int, str, int]]:
         """(place, name, bits of the inputs whose gradients need it) for each name in `saves`.
 
-        The place is that among the arguments of forward, -1 for "out" and attributes.
+        The place is the position among forward's arguments; -1 for "out" and attributes.
         """
         code = inspect.unwrap(cls.forward).__code__
         arguments = code.co_varnames[1 : code.co_argcount]
         saves = (cls.saves,) if isinstance(cls.saves, str) else cls.saves
         for name in saves:
-            needed_by = -1  # all bits: whichever gradient is asked for
+            needed_by = -1  # all bits: every gradient needs it
             if isinstance(saves, dict):
                 inputs = (saves[name],) if isinstance(saves[name], str) else saves[name]
                 needed_by = sum(1 << arguments.index(i) for i in inputs)
             yield arguments.index(name) if name in arguments else -1, name, needed_by
 
     def _save(self, args: tuple, out: Any) -> list:
-        """(value, writes, version) for what `saves` declares and a needed gradient asks for."""
+        """(value, writes, version) of each declared value; NOTHING if no gradient needs it."""
         saved: list[tuple] = []
         tracked = self._tracked
         for place, name, needed_by in self._plan:
@@ -257,7 +257,7 @@ class Op(Node):
     def saved(self) -> list:
         """The declared values: raw arrays, or tensors in the graph while grad mode is on.
 
-        None for a value that was not saved, as no gradient that needs it is asked for.
+        None for a value that was not saved because no gradient needs it.
         """
         if self._saved is None:
             raise outside.freed_values(self)
@@ -275,9 +275,9 @@ class Op(Node):
         return values
 
     def _as_tensor(self, saved: tuple, place: int, name: str, _: int) -> Any:
-        """A saved array as the tensor that it was, with its place in the graph.
+        """A saved array as a tensor, at its original place in the graph.
 
-        It has the counter of its memory: a rule that saves it again notices later writes, too.
+        It shares the write counter, so a rule that saves it again also detects later writes.
         """
         value, writes, _ = saved
         if type(value) not in libraries:
@@ -293,25 +293,25 @@ class Op(Node):
         return tensor
 
     def keep(self, helper: Callable, *args: Any) -> Any:
-        """In forward: helper(*args) on raw arrays, remembered for backward."""
+        """In forward: compute helper(*args) on raw arrays and keep it for backward."""
         value = helper(*args)
         self.remember(helper, value)
         return value
 
     def remember(self, helper: Callable, value: Any) -> None:
-        """As `keep`, where a kernel has worked out the value by itself."""
+        """Like `keep`, for a value that a kernel has already computed."""
         if self._tracked:
             if self._kept is None:
                 self._kept = {}
             self._kept[helper] = value
 
     def recall(self, helper: Callable, *args: Any) -> Any:
-        """In backward: what was kept; derived again, as tensors, in grad mode, or if it was not."""
+        """In backward: the kept value; recomputed in grad mode (on tensors) or if not kept."""
         if self._kept is None or state.mode.grad:
             return helper(*args)
         value = self._kept.get(helper)
         return helper(*args) if value is None else value
 
     def kept(self, helper: Callable) -> Any:
-        """In a kernel's backward: what was kept, or None."""
+        """In a kernel's backward: the kept value, or None."""
         return None if self._kept is None else self._kept.get(helper)

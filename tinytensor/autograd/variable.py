@@ -1,6 +1,6 @@
-"""Variable: a tensor as the engine sees it, with its array, gradient and place in the graph.
+"""Variable: a tensor as the engine sees it, with its array, its gradient and its node.
 
-`tinytensor.Tensor` is the subclass with operators and methods; the engine needs only this one.
+`tinytensor.Tensor` adds the operators and methods; the engine needs only this.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ class Variable:
     array     the raw NumPy or CuPy array
     _grad     the accumulated gradient, a tensor, or None
     _tracked  whether gradients flow to it (`requires_grad`)
-    _node     the Op that made it; None for a leaf, which the user made
-    _writes   [how often its storage was written to, the array that is the storage], one list for
-              all that share the memory; None until one of the two is asked for
-    _view     the View it is of another tensor, or None
+    _node     the Op that made it; None for a leaf (made by the user)
+    _writes   [version, storage]: the number of writes to its memory, and the array that owns it.
+              Tensors that share memory share this list. None until first used
+    _view     how it was made as a view of another tensor (a View), or None
     _hooks    functions to call with its gradient, or None (a non-leaf's are on its node)
     """
 
@@ -46,14 +46,14 @@ class Variable:
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            """What Tensor adds."""
+            """Attributes that Tensor adds."""
 
-    # A tracked leaf stands at the end of an edge, where otherwise an Op does. It comes before
-    # every op and has no edges of its own.
+    # An edge of the graph ends at an Op or at a tracked leaf. So a leaf has an order, before that
+    # of every op, and no edges.
     _order = 0
     _edges: tuple = ()
 
-    # The two things that an edge's end is asked for, under the names they have on an Op.
+    # The walk reads shape and dtype at the end of an edge, under the names they have on an Op.
 
     @property
     def _shape(self) -> tuple:
@@ -78,17 +78,17 @@ def wrap(array: Array) -> Any:
 
 
 def unwrap(value: Any) -> Any:
-    """The raw array of a tensor; anything else as it is."""
+    """The raw array of a tensor; anything else unchanged."""
     return value.array if isinstance(value, Variable) else value
 
 
 def wrap_like(array: Array, like: Any) -> Any:
-    """`array` as what `like` is: a tensor, or a raw array."""
+    """`array` wrapped in a tensor if `like` is one; otherwise the raw array."""
     return wrap(array) if isinstance(like, Variable) else array
 
 
 def as_array(value: Any) -> Array:
-    """A raw result as an array: NumPy gives its 0-d results as scalars."""
+    """A raw result as an array: NumPy returns 0-d results as scalars."""
     return value if is_array(value) else np.asarray(value)
 
 
@@ -100,7 +100,7 @@ def made_by(node: Any, array: Array) -> Any:
 
 
 def writes_of(variable: Variable) -> list[Any]:
-    """The counter of the writes to the variable's storage: [version, storage]."""
+    """The variable's [version, storage], created on first use."""
     writes = variable._writes
     if writes is None:
         writes = variable._writes = [0, variable.array]
@@ -115,8 +115,8 @@ def edge_of(variable: Variable) -> Any:
 
 
 def own_copy(array: Array) -> Array:
-    """A writable array of our own with the same values, contiguous in memory."""
+    """A writable, contiguous copy of `array`."""
     return xp(array).array(array, order="C")
 
 
-outside.tensor = Variable  # until tensor.py sets its own
+outside.tensor = Variable  # until tensor.py replaces it with Tensor

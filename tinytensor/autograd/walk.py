@@ -7,10 +7,10 @@
 
 Every op is newer than its inputs, so a node's gradient is complete when its turn comes. `walk` adds
 four things to these lines: leaves keep their gradient, an op with several outputs waits for the
-gradient of each, hooks run, and `wanted` stops the walk early.
+gradient of each, hooks run, and `wanted` skips nodes that no requested gradient needs.
 
 Nothing here recurses. Memory is freed along the way: a node's saved values once its rule has run,
-its gradient once it is passed on.
+and its gradient once it has been passed on.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _order = attrgetter("_order")
 
 
 class Gradients:
-    """The gradients that are on their way, and who owns their memory.
+    """The gradients that are not passed on yet, and which of their arrays the walk owns.
 
-    of    {node or leaf: gradient gathered so far}; a list for an op with several outputs
+    of    {node or leaf: gradient summed so far}; a list for an op with several outputs
     ours  the keys of `of` whose array the walk made itself. Only these are added to in place:
           any other array may also be a saved value, or the gradient of another node.
     """
@@ -43,14 +43,14 @@ class Gradients:
         self.ours: set[Any] = set()
 
     def add(self, node: Op, g: Any, results: tuple) -> None:
-        """Add what the rule of `node` made of its gradient g to the gradient of each input."""
+        """Add `results`, what backward of `node` returned for g, to the gradients of its inputs."""
         of, ours, fresh = self.of, self.ours, self.in_place and node.fresh
         for edge, value in zip(node._edges, results):
             if edge is None or value is None:
                 continue
             if value.shape != edge._shape or value.dtype is not edge._dtype:
                 value = fit(value, edge, node)
-            new = fresh and value is not g  # nobody else holds the array
+            new = fresh and value is not g  # nothing else refers to the array
             if edge not in of:
                 of[edge] = value
                 if new:
@@ -75,7 +75,7 @@ class Gradients:
         slots[output.index] = g if known is None else known + g
 
     def through_hooks(self, node: Any, g: Any) -> Any:
-        """g after the hooks of `node`, which may have kept it."""
+        """Pass g through the hooks of `node`. They may keep it, so it is no longer ours."""
         self.ours.discard(node)
         return outside.run_hooks(node, g)
 
@@ -88,7 +88,7 @@ class Gradients:
 def collect(roots: Iterable[Any], since: int = -1) -> list:
     """All nodes and tracked leaves that the roots depend on, oldest first.
 
-    Nodes that are not newer than the moment `since` are ends: what they came from is left out.
+    A node that is not newer than `since` is included, but not followed to its inputs.
     """
     seen = dict.fromkeys(roots)  # a dict keeps the order in which leaves are found
     stack = list(seen)
@@ -107,9 +107,9 @@ def walk(
 ) -> Iterator[tuple[Any, Any]]:
     """Run backward from the roots in `grads`. Yields (node, g) once a node has passed g on.
 
-    wanted: None to accumulate into the leaves' `.grad`; otherwise the nodes and leaves whose
-    gradients are asked for, a dict that the walk fills. since: run only nodes made after that
-    moment, and their hooks.
+    wanted: None to accumulate into the leaves' `.grad`; otherwise a dict whose keys are the nodes
+    and leaves whose gradients are requested, which the walk fills in. since: run only nodes (and
+    their hooks) whose order is greater.
     """
     pending = collect(grads.of, since)
     needed = set() if wanted is None else _needed(pending, wanted, since)
@@ -162,7 +162,7 @@ def _needed(nodes: list, wanted: dict, since: int) -> set:
 
 
 def fit(value: Any, edge: Any, node: Op) -> Any:
-    """Bring a contribution to its input's shape (undo broadcasting) and dtype, or refuse it."""
+    """Convert a contribution to its input's shape (undo broadcasting) and dtype, or raise."""
     shape, dtype = edge._shape, edge._dtype
     if value.shape != shape:
         value = sum_to(value, shape, node)
@@ -195,14 +195,14 @@ def sum_to(value: Any, shape: tuple, node: Op | None = None) -> Any:
 
 
 def accumulate(leaf: Any, g: Any, ours: bool) -> None:
-    """Add a gradient to a leaf's `.grad`, which is always an array of the leaf's own."""
+    """Add a gradient to a leaf's `.grad`, whose array always belongs to the leaf alone."""
     if isinstance(g, Variable):  # create_graph
         leaf._grad = g.clone() if leaf._grad is None else leaf._grad + g
     elif leaf._grad is None:
         whole = ours and type(g) in libraries and g.flags.c_contiguous
         leaf._grad = wrap(g if whole else own_copy(g))
     else:
-        writes_of(leaf._grad)[0] += 1  # first: what Ctrl-C leaves half done is counted too
+        writes_of(leaf._grad)[0] += 1  # first, so that an interrupted write counts too
         leaf._grad.array += g
     if leaf._hooks:
         outside.run_after_accumulation(leaf)
