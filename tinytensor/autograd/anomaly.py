@@ -1,4 +1,4 @@
-"""What goes wrong, said in one line: failing forwards, failing rules, NaN, values written over."""
+"""Error messages: failing forwards and backward rules, NaN and inf, overwritten saved values."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _explained(op: Any, args: tuple, error: Exception) -> Exception:
 
 
 def explain_backward(node: Any, error: Exception) -> None:
-    """Add to an error from a backward rule the forward line that made the node."""
+    """Add the line of the forward call to an error from a backward rule."""
     where = describe_site(node)
     if isinstance(error, MemoryError) and not isinstance(error, OutOfMemoryError):
         raise out_of_memory(f"backward of {node.op_name}{where}", error) from None
@@ -60,28 +60,26 @@ def explain_backward(node: Any, error: Exception) -> None:
 
 
 def out_of_memory(what: str, error: MemoryError) -> MemoryError:
-    """The error for an array that found no room. What kernels keep for later is freed."""
-    from ..kernels.machinery.memory import (
-        release_memory,  # here: the engine does not depend on kernels
-    )
+    """The error for a failed allocation. Also frees the buffers that kernels keep for reuse."""
+    from ..kernels.machinery.memory import release_memory
 
     release_memory()
-    reason = str(error) or "a small one"
+    reason = str(error) or "a small array"
     return OutOfMemoryError(
         f"{what}: out of memory ({reason}); use smaller batches, or free what is not needed"
     )
 
 
 def freed_values(node: Any) -> GradientError:
-    """The error for a second backward over a node whose saved values are freed."""
+    """The error for a second backward through a node whose saved values were freed."""
     return GradientError(
         f"{node.op_name}: backward a second time, but the values it saved are freed; "
-        f"give the first backward retain_graph=True{describe_site(node)}"
+        f"call the first backward with retain_graph=True{describe_site(node)}"
     )
 
 
 def changed_value(node: Any, what: str, version: int, expected: int) -> GradientError:
-    """The error for a saved value, `what`, that was written over."""
+    """The error for a saved value, `what`, that was overwritten."""
     return GradientError(
         f"{node.op_name}: {what} was changed in place after it was saved (version {version}, "
         f"expected {expected}); use an out-of-place op or clone() before the write"
@@ -114,7 +112,7 @@ def _is_new(found: str, sources: Any) -> bool:
 
 
 def watch(node: Any, args: tuple, outputs: tuple) -> None:
-    """After a forward in a thread that is `watched`: take it down, and look for NaN."""
+    """After each forward while `watched` is set: add it to the recording, check for NaN."""
     mode = state.mode
     if mode.recording is not None:
         mode.recording.add(node, args, outputs)

@@ -1,4 +1,4 @@
-"""Function: an op written by a user, on tensors instead of raw arrays, as PyTorch has it.
+"""Function: an op written by a user, on tensors instead of raw arrays, as in PyTorch.
 
     class Exp(Function):
         @staticmethod
@@ -14,8 +14,8 @@
 
     y = Exp.apply(x)
 
-`ctx` is the node in the graph, `y.grad_fn`. The ops of this package are written as an `Op`, which
-is faster: its rules see raw arrays.
+`ctx` is the node in the graph, `y.grad_fn`. This package's own ops derive from `Op`, which is
+faster: its rules run on raw arrays.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Function:
 
 
 class OnceDifferentiable(Op):
-    """y = x; backward refuses: x came from a rule that cannot be differentiated."""
+    """y = x; backward raises: x came from a rule that cannot be differentiated."""
 
     def forward(self, x: Any, name: str) -> Any:
         self.owner = name
@@ -116,9 +116,9 @@ class OnceDifferentiable(Op):
 
 
 def once_differentiable(backward: Callable) -> Callable:
-    """Decorates a `backward` that is not written with differentiable ops.
+    """Decorate a `backward` that is not written with differentiable ops.
 
-    With create_graph its results are marked, and differentiating them raises.
+    With create_graph, differentiating its results raises.
     """
 
     unrecorded = no_grad()(backward)

@@ -30,7 +30,7 @@ class FunctionCtx(Op):
 
     function: type[Function]
 
-    # What forward may ask for; see the methods that set them.
+    # Set by forward, through the methods below.
     _to_save: tuple = ()
     _dirty: tuple = ()
     _constant: tuple = ()
@@ -46,9 +46,9 @@ class FunctionCtx(Op):
     # --------------------------------------------------------------------------------------
 
     def save_for_backward(self, *tensors: Any) -> None:
-        """Keep tensors for backward, which finds them in `saved_tensors`.
+        """Save tensors for backward, which reads them from `saved_tensors`.
 
-        If one was written to meanwhile, backward raises instead of giving a wrong gradient.
+        If one was modified in place since, backward raises instead of computing a wrong gradient.
         """
         for i, tensor in enumerate(tensors):
             if tensor is not None and not isinstance(tensor, Variable):
@@ -67,7 +67,7 @@ class FunctionCtx(Op):
         self._constant = tensors
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether backward sees zeros (the default) or None for outputs that got no gradient."""
+        """Whether backward gets zeros (the default) or None for outputs without a gradient."""
         self._materialize = value
 
     @property
@@ -77,7 +77,7 @@ class FunctionCtx(Op):
 
     @property
     def saved_tensors(self) -> tuple:
-        """What forward saved, each at its place in the graph: backward can be differentiated."""
+        """The tensors that forward saved, in the graph so that backward is differentiable."""
         if self._saved is None:
             raise outside.freed_values(self)
         tensors = []
@@ -107,7 +107,7 @@ class FunctionCtx(Op):
         return grads
 
     def _checked(self, results: tuple) -> tuple:
-        """Backward's results: as many as forward had arguments, tensors where tensors were."""
+        """Check backward's results: one per argument of forward, None for non-tensors."""
         expected = len(self._edges)
         if len(results) > expected and all(r is None for r in results[expected:]):
             results = results[:expected]
@@ -136,7 +136,7 @@ class FunctionCtx(Op):
     # --------------------------------------------------------------------------------------
 
     def _save_tensors(self, args: tuple, outputs: tuple) -> None:
-        """Turn what save_for_backward was given into arrays, versions and places."""
+        """Store the tensors given to save_for_backward as arrays, versions and places."""
         saved: list[tuple] = []
         places = []
         for tensor in self._to_save:
@@ -155,7 +155,7 @@ class FunctionCtx(Op):
         self._saved, self._places, self._to_save = saved, tuple(places), ()
 
     def _restore(self, array: Any, kind: str, i: int) -> Any:
-        """A saved array as the tensor that it was."""
+        """A saved array as a tensor, at its original place in the graph."""
         if array is None:
             return None
         edge: Any = None
@@ -168,7 +168,7 @@ class FunctionCtx(Op):
         return wrap(array) if edge is None else made_by(edge, array)
 
     def _output(self, i: int, array: Any) -> Op:
-        """The node at the end of an edge to the i-th output."""
+        """The node of the i-th output."""
         return Output(self, i, array) if isinstance(self._shape, list) else self
 
     def record(self, args: tuple, outputs: tuple) -> tuple:
@@ -180,7 +180,7 @@ class FunctionCtx(Op):
             if isinstance(out, Variable) and _position(out, self._dirty) < 0:
                 known = _position(out, args) >= 0 or _position(out, results) >= 0
                 if known or out._tracked or out._view is not None:
-                    out = out.detach()  # the same memory, as a tensor of its own
+                    out = out.detach()  # a new tensor with the same memory
             results.append(out)
         if not recorded:
             for tensor in self._dirty:
@@ -244,5 +244,5 @@ def new_node(cls: type[FunctionCtx], args: tuple) -> FunctionCtx:
 
 
 def _position(tensor: Any, values: Any) -> int:
-    """Where `tensor` itself is among values; -1 if nowhere (== compares elements)."""
+    """Index of `tensor` in `values`, by identity (== compares elements); -1 if absent."""
     return next((i for i, value in enumerate(values) if value is tensor), -1)

@@ -4,8 +4,8 @@
 
     vjp  vᵀ·J      jvp  J·v      vhp  vᵀ·H      hvp  H·v
 
-Each takes the function and its inputs (a tensor or a tuple) and gives numbers. `tinytensor.func`
-has the same as transformations, from functions to functions.
+Each takes a function and its inputs (a tensor or a tuple) and returns tensors. `tinytensor.func`
+has the same derivatives as transformations that return functions.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from .variable import Variable, wrap
 
 
 def tracked_alias(x: Any, keep_graph: bool) -> Any:
-    """`x` as a tensor of its own that gradients can be taken for.
+    """A new tensor with the values of `x` that requires grad.
 
-    With keep_graph it stays connected to x, so that x's own gradient can pass through it.
+    With keep_graph it stays connected to x, so that gradients flow through it to x.
     """
     if keep_graph and x.requires_grad:
         return x.view_as(x)
@@ -62,7 +62,7 @@ def ones_like(x: Any) -> Any:
 
 
 def _variable_like(x: Any) -> Any:
-    """A tracked tensor that only this module differentiates by."""
+    """Zeros like `x`, tracked; only this module differentiates with respect to them."""
     variable = zeros_like(x).requires_grad_()
     variable._internal = True  # see func.Evaluation
     return variable
@@ -86,7 +86,7 @@ def rows(output: Any, inputs: Sequence[Any], create_graph: bool) -> list:
 
 
 def columns(output: Any, inputs: Sequence[Any], create_graph: bool) -> list:
-    """As `rows`, one backward for each column: the gradient vᵀ·J is linear in v."""
+    """Like `rows`, with one backward for each column: the gradient vᵀ·J is linear in v."""
     v = _variable_like(output)
     products = gradients([output], inputs, [v], create_graph=True)
     jacobians = []
@@ -98,7 +98,7 @@ def columns(output: Any, inputs: Sequence[Any], create_graph: bool) -> list:
 
 
 def _stacked(tensors: list, dim: int, like: Any) -> Any:
-    """The tensors along a new dimension; for none of them, one of `like`'s shape and no length."""
+    """Stack tensors along a new dimension; an empty list gives shape (*like, 0)."""
     from ..ops import stack  # ops build on autograd
 
     if tensors:
@@ -130,7 +130,7 @@ def _call(name: str, func: Callable, inputs: Any, create_graph: bool) -> tuple[t
 
 
 def _check_vector(name: str, v: Any, like: tuple, what: str) -> tuple:
-    """The vector to multiply with; 1 if it is left out and there is but one number."""
+    """Check v against the tensors in `like`; if left out, it is 1 for a single number."""
     if v is None:
         if len(like) != 1 or like[0].array.size != 1:
             raise RuntimeError(
@@ -172,7 +172,7 @@ def _single_number(name: str, outputs: tuple, several: bool) -> None:
 
 
 def _given_back(values: Sequence[Any], several: bool, create_graph: bool) -> Any:
-    """Results as the caller sees them: out of the graph, and not a tuple if there is but one."""
+    """Results for the caller: detached unless create_graph, a tuple only if `several`."""
     results = tuple(v if create_graph else v.detach() for v in values)
     return results if several else results[0]
 
@@ -185,7 +185,7 @@ def _given_back(values: Sequence[Any], several: bool, create_graph: bool) -> Any
 def vjp(
     func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple:
-    """(func(*inputs), vᵀ·J); v is shaped as the output."""
+    """(func(*inputs), vᵀ·J); v has the shape of the output."""
     with enable_grad():
         xs, outputs, several = _call("vjp", func, inputs, create_graph)
         vectors = _check_vector("vjp", v, outputs, "output")
@@ -200,7 +200,7 @@ def vjp(
 def jvp(
     func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple:
-    """(func(*inputs), J·v); v is shaped as the inputs."""
+    """(func(*inputs), J·v); v has the shape of the inputs."""
     with enable_grad():
         xs, outputs, several = _call("jvp", func, inputs, create_graph)
         vectors = _check_vector("jvp", v, xs, "input")
@@ -215,7 +215,7 @@ def jvp(
 def pushed_forward(
     outputs: Sequence[Any], inputs: Sequence[Any], vectors: Sequence[Any], create_graph: bool
 ) -> list:
-    """J·v with reverse mode alone: uᵀ·J is linear in u; its derivative by u, times v, is J·v."""
+    """J·v by reverse mode alone: uᵀ·J is linear in u, and its derivative in u, times v, is J·v."""
     us = [_variable_like(y) for y in outputs]
     pulled_back = gradients(outputs, inputs, us, create_graph=True)
     return gradients(pulled_back, us, vectors, create_graph)
@@ -224,14 +224,14 @@ def pushed_forward(
 def vhp(
     func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple:
-    """(func(*inputs), vᵀ·H) for a func that returns one number; v is shaped as the inputs."""
+    """(func(*inputs), vᵀ·H) for a func that returns one number; v has the shape of the inputs."""
     return _hessian_product("vhp", func, inputs, v, create_graph, strict)
 
 
 def hvp(
     func: Callable, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple:
-    """(func(*inputs), H·v) for a func that returns one number; v is shaped as the inputs."""
+    """(func(*inputs), H·v) for a func that returns one number; v has the shape of the inputs."""
     return _hessian_product("hvp", func, inputs, v, create_graph, strict)
 
 
@@ -269,7 +269,7 @@ def jacobian(
     """J of func at inputs: (*output, *input); tuples for several outputs, then for several inputs.
 
     strategy: "reverse-mode" (one backward for each output element) or "forward-mode" (for each
-    input element). vectorize changes nothing here.
+    input element). vectorize has no effect.
     """
     if strategy not in ("reverse-mode", "forward-mode"):
         raise ValueError(

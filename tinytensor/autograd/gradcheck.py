@@ -3,7 +3,7 @@
 Numerical:   J[i, j] ≈ (f_j(x + ε·e_i) − f_j(x − ε·e_i)) / 2ε
 Analytical:  J[:, j] = the gradient that backward computes from e_j
 
-Use float64 inputs; float32 has too few digits for the difference.
+Use float64 inputs; float32 is not precise enough for the difference.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def _check(
         if x.array.dtype != np.float64:
             warn(
                 f"gradcheck: input {i} is {x.array.dtype}, expected float64; the check will fail "
-                "for lack of digits",
+                "for lack of precision",
             )
     outputs = _outputs(func, inputs)
     for o, output in enumerate(outputs):

@@ -1,4 +1,4 @@
-"""Functions called with a gradient once it is complete."""
+"""Hooks: functions called with a gradient once it is complete."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _next_id = itertools.count().__next__
 
 
 class RemovableHandle:
-    """Returned by register_hook; `remove()` takes the hook away."""
+    """Returned by register_hook; `remove()` removes the hook."""
 
     def __init__(self, hooks: dict):
         self._hooks = hooks
@@ -38,7 +38,7 @@ class RemovableHandle:
 
 
 class AfterAccumulation:
-    """Marks a hook that is called with a leaf, after its `.grad` was added to."""
+    """Marks a hook that is called with a leaf after its `.grad` was updated."""
 
     def __init__(self, hook: Callable):
         self.hook = hook
@@ -50,13 +50,13 @@ def add_hook(owner: Any, hook: Any) -> RemovableHandle:
         owner._hooks = {}
     handle = RemovableHandle(owner._hooks)
     owner._hooks[handle.id] = hook
-    if RETAIN in owner._hooks:  # what is kept is what the other hooks made of it
+    if RETAIN in owner._hooks:  # it stays last, to keep what the other hooks return
         owner._hooks[RETAIN] = owner._hooks.pop(RETAIN)
     return handle
 
 
 def retain_grad(tensor: Any) -> None:
-    """Have the gradient of a non-leaf kept in its `.grad` when backward comes by."""
+    """Keep the gradient of a non-leaf in its `.grad` during backward."""
     me = weakref.ref(tensor)  # the node must not keep the tensor that it produced alive
 
     def keep(gradient: Any) -> None:
@@ -73,7 +73,7 @@ def retain_grad(tensor: Any) -> None:
 
 
 def run_hooks(owner: Any, gradient: Any) -> Any:
-    """Pass a gradient through the hooks: each may return a replacement. Hooks see tensors."""
+    """Pass a gradient, as a tensor, through the hooks. Each may return a replacement."""
     raw = not isinstance(gradient, Variable)
     value = wrap(_writable(gradient)) if raw else gradient
     for hook in list(owner._hooks.values()):
@@ -110,7 +110,7 @@ def _name(hook: Any) -> str:
 
 
 def _writable(gradient: Any) -> Any:
-    """A gradient as an array that a hook may write to."""
+    """A gradient as an array that hooks may write to."""
     array = as_array(gradient)
     return array if is_writable(array) else array.copy()
 
@@ -121,9 +121,9 @@ def _writable(gradient: Any) -> Any:
 
 
 class NodeHooks:
-    """Stands in for `node.backward` and runs the node's own hooks around it.
+    """Replaces `node.backward` and runs the node's own hooks around it.
 
-    A node without such hooks has nothing of this, so they cost nothing where there are none.
+    Only nodes with such hooks have one, so the others pay nothing.
     """
 
     def __init__(self, node: Any):
@@ -158,12 +158,12 @@ class NodeHooks:
 
 
 def _tensors(values: Any) -> tuple:
-    """Gradients as hooks see them."""
+    """Gradients as writable tensors for hooks."""
     return tuple(v if v is None or isinstance(v, Variable) else wrap(_writable(v)) for v in values)
 
 
 def _replaced(hook: Any, new: Any, old: tuple) -> tuple:
-    """What a hook returned in place of `old`; `old` itself if it returned None."""
+    """The gradients that a hook returned, as a tuple; `old` if it returned None."""
     if new is None:
         return old
     new = new if isinstance(new, tuple) else (new,)

@@ -1,8 +1,8 @@
-"""Writing into a tensor: when it is refused, when it is recorded, and what views see of it.
+"""In-place writes: when they are refused, when they are recorded, and how views follow them.
 
 A write bumps the version that all views of the storage share, so that a rule that saved an older
 value refuses to run. A recorded write gives the tensor a new node; if the tensor is a view, its
-base gets one too (`ViewWrite`), and the storage's other views are made again when next used
+base gets one too (`ViewWrite`), and other views of the storage get theirs when next used
 (`refresh`).
 """
 
@@ -34,13 +34,13 @@ class ViewWrite(Op):
     """y = base, with the part that the views along `path` show replaced by new;
     dbase = g with zeros in that part, dnew = that part of g.
 
-    The memory is written already when this is recorded.
+    The memory has already been written when this op is recorded.
     """
 
     def forward(self, base: Array, new: Array, path: list) -> Array:
         self.path = path
-        # Row-major: of other memory, a reshape would be a copy instead of a view. AsStrided counts
-        # in the memory of the base.
+        # Backward copies g in row-major order, so that a reshape along the path is a view and not
+        # a copy. AsStrided counts elements in the memory of the base, so it needs that order.
         by_memory = path[0][0] is AsStrided
         self.order = memory_order(base) if by_memory else tuple(range(base.ndim))
         return base
@@ -81,14 +81,14 @@ class IndexWrite(Op):
 
 
 def in_place_of(variable: Variable, array: Array) -> Any:
-    """A tensor around `array` that stands where `variable` does in the graph."""
+    """A tensor around `array` at the place of `variable` in the graph."""
     tensor = wrap(array)
     tensor._tracked, tensor._node = variable._tracked, variable._node
     return tensor
 
 
 def check_memory(name: str, array: Array) -> None:
-    """Refuse a write of different values to elements that share memory."""
+    """Raise if `array` is read-only, or if its elements share memory."""
     if not is_writable(array):
         raise RuntimeError(
             f"{name}: the tensor of shape {tuple(array.shape)} is read-only or expanded "
@@ -97,7 +97,7 @@ def check_memory(name: str, array: Array) -> None:
 
 
 def is_recorded(target: Variable, name: str, sources: tuple = ()) -> bool:
-    """Whether a write must be recorded. Refuses one that autograd forbids."""
+    """Whether a write must be recorded. Raises if autograd forbids it."""
     if target._view is not None and target._view.live:
         refresh(target)
     if not state.mode.grad:
@@ -121,17 +121,17 @@ def is_recorded(target: Variable, name: str, sources: tuple = ()) -> bool:
         if tracked and base._view.op is AsStrided and base._view.args[-1] is not None:
             raise RuntimeError(
                 f"{name}: as_strided of a detached part of a tensor reaches outside of that part; "
-                "take it of the whole tensor, or write into a clone()"
+                "call it on the whole tensor, or write into a clone()"
             )
         base = base._view.base
         what = "a view of a leaf"
 
 
 def old_place(target: Any) -> Variable:
-    """A tensor in target's place in the graph, as input of the op that writes to target.
+    """A tensor at target's place in the graph, the input of the op that writes to target.
 
-    As in PyTorch, a write goes past views to their root: their hooks are left out, and so is a
-    tensor that as_strided was called on, which may not have what the view shows.
+    As in PyTorch, a write to a view starts from its root. It bypasses the hooks of the views in
+    between, and a tensor that as_strided was called on, which may not contain the view's elements.
     """
     if target._view is None or target._node is None:
         return target
@@ -153,7 +153,7 @@ def write(target: Any, function: Callable, *args: Any, **kwargs: Any) -> Any:
     if result.array.shape != target.array.shape:
         raise ShapeError(
             f"{name}: the result has shape {tuple(result._shape)}, which does not fit the tensor "
-            f"of shape {tuple(target._shape)} that it is to be written into"
+            f"of shape {tuple(target._shape)} that it is written into"
         )
     if not can_cast(result.array.dtype, target.array.dtype):
         raise RuntimeError(
@@ -162,10 +162,10 @@ def write(target: Any, function: Callable, *args: Any, **kwargs: Any) -> Any:
         )
     errors = error_state.get()
     try:
-        error_state.set(QUIET)  # what is too large for the tensor's dtype is inf
+        error_state.set(QUIET)  # values too large for the tensor's dtype become inf
         target.array[...] = result.array
     except BaseException:
-        writes_of(target)[0] += 1  # by half of it
+        writes_of(target)[0] += 1  # it may be half written
         raise
     finally:
         error_state.set(errors)
@@ -176,9 +176,9 @@ def write(target: Any, function: Callable, *args: Any, **kwargs: Any) -> Any:
 
 
 def _save_in_place(result: Any, target: Any) -> None:
-    """Have the op that made `result`, if it saved that, look at target's memory instead.
+    """If the op that made `result` saved it, replace that by target's memory.
 
-    A later write to target is then noticed, and the result's own memory is free.
+    A later write to target is then detected, and the memory of `result` can be freed.
     """
     node = result._node
     if node is not None and node._saved and result.array.dtype == target.array.dtype:
@@ -205,8 +205,8 @@ def change_shape(target: Any, function: Callable, *args: Any, **kwargs: Any) -> 
 def finish_write(target: Any, result: Any = None) -> Any:
     """After target's memory was written: bump the version and, if recorded, rewrite history.
 
-    Of a view, the root's history is rewritten, and the view is made again out of that; so are other
-    views when they are next used.
+    For a view, the root's history is rewritten and the view is made again from the root. Other
+    views are made again when next used.
     """
     writes_of(target)[0] += 1
     if result is None:
@@ -235,9 +235,9 @@ def assign(target: Any, index: Any, value: Any, name: str = "__setitem__") -> An
 
 
 def _may_be_assigned(array: Array, index: Any, value: Any, name: str) -> bool:
-    """Whether a part of an expanded array may be written to, as in PyTorch.
+    """Whether an expanded array may be assigned to, as in PyTorch.
 
-    It may if one number goes everywhere, or if the index picks elements.
+    It may if one number fills it, or if the index contains an array.
     """
     if not getattr(array.flags, "writeable", True):
         return False

@@ -1,4 +1,4 @@
-"""Tensors of two devices in one op: a 0-d tensor on the CPU follows the others to their GPU."""
+"""Tensors on two devices in one op: 0-d CPU tensors are moved to the GPU of the others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .variable import Variable
 
 
 def on_one_device(args: tuple) -> tuple | None:
-    """args with 0-d CPU tensors moved to the GPU that the others are on; None if none has to."""
+    """args with 0-d CPU tensors moved to the GPU of the others; None if nothing has to move."""
     tensors = [arg for arg in args if isinstance(arg, Variable)]
     elsewhere = [t for t in tensors if not isinstance(t.array, np.ndarray)]
     if not elsewhere:

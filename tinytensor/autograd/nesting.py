@@ -1,8 +1,8 @@
-"""Walks inside of walks, and checkpoints inside of checkpoints, to any depth.
+"""Nested walks and nested checkpoints, to any depth.
 
 Python allows a thread about a thousand nested calls. A rule that starts a walk of its own nests
-about ten of them, so every few levels the calls go on in a fresh thread, while this one waits.
-PyTorch's engine does the same. What is set per thread goes along.
+about ten of them, so every few levels the work continues in a new thread while this one waits.
+PyTorch's engine does the same. Per-thread settings are copied to the new thread.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import Any
 
 from .mode import outside, state
 
-LEVELS = 16  # nested calls in one thread: about 60 frames are left for the user's code in each
+LEVELS = 16  # nested calls per thread, which leaves about 60 frames for each
 
-# threading.local objects whose values a thread that continues another's work must find.
+# threading.local objects whose values are copied to the new thread.
 per_thread: list[threading.local] = [state]
 
 
 def nested(function: Callable, *args: Any) -> Any:
-    """function(*args), in a fresh thread if such calls are nested LEVELS deep in this one."""
+    """Call function(*args), in a new thread if this one is already LEVELS deep."""
     level = state.level
     if level >= LEVELS:
         return _Continuation(function, args).result()
@@ -53,13 +53,13 @@ class _Continuation:
         state.level, state.continuation = 0, self
         try:
             self.value = self.context.run(self.function, *self.args)
-        except BaseException as error:  # raised again by `result`, where it belongs
+        except BaseException as error:  # `result` raises it in the calling thread
             self.error = error
         finally:
             self.done.set()
 
     def result(self) -> Any:
-        """What the call returns or raises."""
+        """Run the call; return its value or raise its error."""
         if self.outer is not None:
             self.outer.inner = self
         interrupt = self._run_and_wait()
@@ -71,17 +71,17 @@ class _Continuation:
         try:
             raise error
         finally:
-            del error, interrupt, self  # its traceback leads here: a cycle otherwise
+            del error, interrupt, self  # the traceback holds this frame: avoid a cycle
 
     def _run_and_wait(self) -> BaseException | None:
-        """Run the thread to its end. Ctrl-C, which only the main thread sees, is passed on to it,
-        and returned."""
+        """Run the thread to its end. Ctrl-C reaches only the main thread, so it is forwarded to
+        this one, and returned."""
         interrupt: BaseException | None = None
         try:
             self.thread.start()
         except BaseException as error:
             interrupt = error
-        # Not by `join` alone: in Python 3.11 an interrupt makes it take the thread for stopped.
+        # `join` alone is not enough: in Python 3.11 an interrupted join marks a thread as stopped.
         while self.thread.ident is not None and not self.done.is_set():
             try:
                 if interrupt is not None:
@@ -94,7 +94,7 @@ class _Continuation:
         return interrupt
 
     def _innermost(self) -> _Continuation:
-        """The continuation that runs; those around it wait."""
+        """The continuation that is running; the outer ones wait."""
         found = self
         while found.inner is not None:
             found = found.inner

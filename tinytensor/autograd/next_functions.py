@@ -11,7 +11,7 @@ from .variable import Variable
 
 
 class AccumulateGrad:
-    """Stands for a leaf in `next_functions`."""
+    """Represents a leaf in `next_functions`."""
 
     next_functions: tuple = ()
     _known: weakref.WeakValueDictionary[int, AccumulateGrad] = weakref.WeakValueDictionary()

@@ -1,4 +1,4 @@
-"""Ops with several outputs: a node for each, which hands its gradient to the op."""
+"""Ops with several outputs: each output has a node that passes its gradient to the op."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .views import View
 
 
 class Output(Op):
-    """One of several outputs of an op: hands its gradient to a numbered slot of the parent."""
+    """One of several outputs of an op: passes its gradient to slot `index` of the parent."""
 
     __slots__ = ("parent", "index")
 
@@ -38,7 +38,7 @@ class Output(Op):
 
 
 def wrap_outputs(node: Op, outs: Iterable, args: tuple, edges: list) -> tuple:
-    """Tensors for a tuple of raw outputs, each tracked one with an Output node of its own."""
+    """Wrap a tuple of raw outputs in tensors; each tracked one gets its own Output node."""
     arrays = [as_array(out) for out in outs]
     tensors = tuple(map(wrap, arrays))
     if node._tracked:
@@ -59,7 +59,7 @@ def wrap_outputs(node: Op, outs: Iterable, args: tuple, edges: list) -> tuple:
 
 
 def enter_graph(node: Op, edges: list, shape: Any, dtype: Any) -> None:
-    """Give `node` a place in the graph, newer than all others; `Op.apply` does so in line."""
+    """Put `node` into the graph as its newest node; `Op.apply` does the same inline."""
     node._edges, node._shape, node._dtype = edges, shape, dtype
     node._hooks = None
     node._order = next_order()

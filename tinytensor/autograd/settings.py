@@ -1,10 +1,10 @@
 """Settings of the engine's mode: no_grad, enable_grad, inference_mode, detect_anomaly, scope.
 
-Every change is undone in `finally`, also if Ctrl-C strikes meanwhile. CPython looks for signals
-where a Python function begins, after calls and at the end of a loop's body. So between a change and
-the `try` that undoes it there is no call, and where the undoing needs calls it can be done twice.
-One gap is left, as in PyTorch: where `__exit__` of a `with` block begins. The engine's own changes
-do without `with`: see `run_in_mode`.
+Every change is undone in `finally`, even if Ctrl-C interrupts it. CPython handles signals when a
+Python function starts, after calls, and at the end of a loop body. So there is no call between a
+change and the `try` that undoes it, and undoing that needs calls is safe to run twice. One gap is
+left, as in PyTorch: the start of a `with` block's `__exit__`. The engine's own changes therefore
+avoid `with`: see `run_in_mode`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ def _set(fields: dict[str, Any]) -> None:
 class _Setting(ContextDecorator):
     """Set fields of this thread's Mode for a block or a function, then put them back.
 
-    One object may be entered many times, also by several threads: what was found is kept on a
-    stack in the thread's own state.
+    One object may be entered many times, also by several threads: the previous values are kept on
+    a stack in the thread's own state.
     """
 
     fields: dict[str, Any] = {}
@@ -66,7 +66,7 @@ class _Setting(ContextDecorator):
 
             @functools.wraps(function)
             def call(*args: Any, **kwargs: Any) -> Any:
-                # As `with self: …`, but without its gap.
+                # Like `with self: …`, but without its gap.
                 before = {name: getattr(state.mode, name) for name in self.fields}
                 try:
                     _set(self.fields)
@@ -97,7 +97,7 @@ class _Setting(ContextDecorator):
                     with self:
                         generator.close()
                     raise
-                except BaseException as error:  # thrown in by the caller: the generator's to handle
+                except BaseException as error:  # thrown in by the caller: the generator handles it
                     resume, argument = generator.throw, error
 
         return steps
@@ -121,7 +121,7 @@ class enable_grad(no_grad):
 
 
 class inference_mode(_Setting):
-    """As `no_grad`; `is_inference_mode_enabled()` tells that it is on.
+    """Like `no_grad`; `is_inference_mode_enabled()` returns True inside.
 
     inference_mode(False) records again, as in PyTorch.
     """
@@ -137,7 +137,7 @@ class inference_mode(_Setting):
 
 
 class _Switch(_Setting):
-    """A setting that holds at once when called, and only for a block when used in `with`."""
+    """A setting that takes effect when called, or only for a block when used in `with`."""
 
     def __init__(self, **fields: Any):
         self.fields = fields
@@ -146,7 +146,7 @@ class _Switch(_Setting):
             setattr(state.mode, name, value)
 
     def _undo(self) -> None:
-        """Take back what the call itself did; once, as it turns out to be a block or decorator."""
+        """Undo the immediate effect, now that the setting is used as a block or decorator."""
         for name, value in self._before.items():
             setattr(state.mode, name, value)
         self._before = {}
@@ -161,7 +161,7 @@ class _Switch(_Setting):
 
 
 class set_grad_enabled(_Switch):
-    """Turn recording on or off: at once when called, and for a block when used in `with`."""
+    """Turn recording on or off: at once when called, or only for a block when used in `with`."""
 
     def __init__(self, mode: bool):
         super().__init__(grad=bool(mode))
@@ -188,19 +188,19 @@ class detect_anomaly(_Setting):
 
 
 class set_detect_anomaly(_Switch):
-    """`detect_anomaly`, on or off: at once when called, and for a block when used in `with`."""
+    """Turn `detect_anomaly` on or off: at once when called, or only for a `with` block."""
 
     def __init__(self, mode: bool, check_nan: bool = True):
         super().__init__(anomaly=bool(mode and check_nan))
 
 
 def is_anomaly_enabled() -> bool:
-    """Whether this thread looks for NaN and inf."""
+    """Whether this thread checks for NaN and inf."""
     return state.mode.anomaly
 
 
 class scope(_Setting):
-    """Ops made in this block carry `name`, below the scope they are in, as their module path."""
+    """Append `name` to the module path of the ops made in this block."""
 
     def __init__(self, name: str):
         self.name = name

@@ -1,4 +1,4 @@
-"""Where an op was called: the user's line, kept as two references and read only when shown."""
+"""Call sites: the user's line that called an op, looked up only when it is shown."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 from .mode import outside, state
 
-# Folders whose lines are not the user's.
+# Folders whose code is not the user's.
 internal_folders = [os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep]
 _internal_file: dict[str, bool] = {}
 
 
 def add_internal_folder(file: str) -> None:
-    """Count the folder of `file` among our own: `nn` says so of itself."""
+    """Treat the folder of `file` as internal; `nn` registers itself this way."""
     internal_folders.append(os.path.dirname(os.path.abspath(file)) + os.sep)
     _internal_file.clear()
 
@@ -55,7 +55,7 @@ def call_site(frame: FrameType | None) -> tuple[CodeType | None, int]:
 
 
 def warn(message: str) -> None:
-    """A UserWarning at the user's line, however deep in this package it is raised."""
+    """Issue a UserWarning at the user's line, however deep in this package the call is."""
     depth, frame = 2, sys._getframe(1)  # level 1 is this function
     while frame.f_back is not None and is_internal(frame.f_code.co_filename):
         depth, frame = depth + 1, frame.f_back
@@ -89,12 +89,12 @@ def describe_site(node: Any) -> str:
 
 
 def describe_here() -> str:
-    """As `describe_site`, for an op that is running now."""
+    """Like `describe_site`, for the op that is running now."""
     return describe_site(_Here())
 
 
 class _Here:
-    """What `describe_site` asks of a node, for the current call."""
+    """The attributes of a node that `describe_site` reads, for the current call."""
 
     def __init__(self) -> None:
         self.scope = state.mode.scope

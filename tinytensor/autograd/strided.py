@@ -1,4 +1,4 @@
-"""AsStrided: a view by the places of its elements in memory, whatever view it came from."""
+"""AsStrided: a view given by its size, strides and offset in the storage."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from .variable import Variable, own_copy, writes_of
 
 class AsStrided(Op):
     """y[i, j, …] = element offset + i·stride₀ + j·stride₁ + … of the memory of x;
-    dx = the sum of the g's at each place that x has
+    dx = for each element of x, the sum of g at the same place in memory
 
-    memory: the array that owns the memory, if x shows only a part of it. Places of y that x does
-    not have pass no gradient on, as in PyTorch.
+    memory: the array that owns the memory, if x shows only a part of it. Elements of y that lie
+    outside x pass on no gradient, as in PyTorch.
     """
 
     view = True
@@ -35,14 +35,14 @@ class AsStrided(Op):
         dx = Transfer.apply(g, self.length, y, x)
         if 0 not in x[1]:
             return dx
-        # x is expanded: its elements share the gradient of the place that they show.
+        # x is expanded: elements at the same place share its gradient equally.
         ones = np.ones(x[0], dtype=np.float64)
         shares = Transfer.apply(ones, self.length, x, x)
         return dx / xp(g).asarray(shares, dtype=self._edges[0]._dtype)
 
 
 class Transfer(Op):
-    """y = memory at the places `target`, once each x is added to memory of zeros at `source`;
+    """y = m[target], where m is a memory of zeros with x added at the places `source`;
     dx = the same with source and target exchanged
 
     source, target: (size, stride, offset) of tensors in a memory of `length` elements.
@@ -70,12 +70,12 @@ def _address(x: Array) -> int:
 
 
 def memory_order(x: Array) -> tuple[int, ...]:
-    """The dimensions of x from the farthest apart in memory to the nearest."""
+    """The dimensions of x by decreasing stride."""
     return tuple(sorted(range(x.ndim), key=lambda d: -x.strides[d]))
 
 
 def in_order_of_memory(x: Array) -> Array:
-    """The elements of x, which has no gaps, one after the other as they lie in memory."""
+    """The elements of x in memory order, as a 1-d view; raises if the memory has gaps."""
     if x.flags.c_contiguous:
         return x.reshape(-1)
     flat = x.transpose(memory_order(x))
@@ -88,22 +88,22 @@ def in_order_of_memory(x: Array) -> Array:
 
 
 def storage_of(variable: Variable) -> Array:
-    """The array whose memory a tensor shows, or shows a part of, in the tensor's dtype."""
+    """The array that owns a tensor's memory, in the tensor's dtype."""
     array, storage = variable.array, writes_of(variable)[1]
     if array.size and not xp(array).may_share_memory(array, storage):
-        return array  # it was given other memory: x.data = …
+        return array  # its memory was replaced: x.data = …
     return (
         storage if storage.dtype == array.dtype else in_order_of_memory(storage).view(array.dtype)
     )
 
 
 def offset_in(memory: Array, x: Array) -> int:
-    """How many elements after the start of `memory` x begins."""
+    """The number of elements between the start of `memory` and that of x."""
     return (_address(x) - _address(memory)) // x.itemsize
 
 
 def copy_in_order(g: Any, order: tuple[int, ...]) -> Any:
-    """A copy of g, an array or a tensor, whose dimensions lie in memory in this order."""
+    """A copy of g (array or tensor) whose dimensions are laid out in memory in `order`."""
     back = sorted(range(len(order)), key=order.__getitem__)
     if isinstance(g, Variable):
         return g.permute(order).clone().contiguous().permute(back)

@@ -19,7 +19,7 @@ class Contribution(NamedTuple):
     target    the Op that made the input (an Output, with .parent and .index, if that op has
               several outputs), or the leaf itself
     value     the contribution, in the input's shape
-    before    the gradient gathered there so far (None at first)
+    before    the gradient summed there so far (None at first)
     after     before + value
     """
 
@@ -42,7 +42,7 @@ class Step(NamedTuple):
 
 
 class TracedGradients(Gradients):
-    """Gradients that note every contribution. They add out of place: a note must not change."""
+    """Gradients that note every contribution. They add out of place, so that notes stay valid."""
 
     __slots__ = ("notes",)
 
@@ -88,7 +88,7 @@ def trace_backward(
 
 
 def _steps(grads: TracedGradients, wanted: dict | None, retain_graph: bool) -> Iterator[Step]:
-    """The steps of the walk. Its modes hold while it runs, not while the caller has a step."""
+    """The steps of the walk. Its grad mode holds only while it runs, not between steps."""
     visits = walk(grads, wanted, retain_graph)
     while (visit := run_in_mode(False, lambda: next(visits, None))) is not None:
         step = Step(visit[0], visit[1], grads.take_notes())
@@ -100,7 +100,7 @@ def _steps(grads: TracedGradients, wanted: dict | None, retain_graph: bool) -> I
 
 
 def _as_tensors(step: Step) -> Step:
-    """A step with tensors of its own in place of the walk's arrays."""
+    """Copy the walk's arrays in a step into tensors."""
     contributions = [
         Contribution(c.target, _as_tensor(c.value), _as_tensor(c.before), _as_tensor(c.after))
         for c in step.contributions

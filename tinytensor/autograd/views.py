@@ -1,4 +1,4 @@
-"""Views after in-place writes: what they show of the graph is made again when next used."""
+"""Views: after an in-place write, their nodes are made again when they are next used."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ strided: Any = None  # the op that makes a view by its strides; strided.py sets 
 
 
 class View:
-    """`variable` shows a part of `base`: op.apply(base, *args) makes it again.
+    """How a tensor was made as a view of `base`: by op.apply(base, *args).
 
-    count is the storage's version for which the variable's node is right. A write to the base or to
-    another view makes it stale; `refresh` then makes it again. live is False for a view made under
-    no_grad, or of one, which stays outside the graph. array is that of the base when the view
-    was made: the base has another one since it got another shape in place.
+    array  the base's array when the view was made; an in-place reshape gives the base another
+    count  the storage version that the view's node is valid for. A write to the base or to another
+           view makes the node stale; `refresh` then makes it again
+    live   False for a view made under no_grad, or a view of such a view: it stays out of the graph
     """
 
     __slots__ = ("base", "op", "args", "array", "count", "live")
@@ -41,9 +41,9 @@ def note_view(tensor: Any, base: Any, op: Any, args: tuple) -> None:
 
 
 def _shares_memory(out: Any, source: Any) -> bool:
-    """Whether `out`, made of `source`, is a view of it or a copy."""
+    """Whether `out`, made from `source`, is a view of it (and not a copy)."""
     if not out.size:
-        return True  # without elements there is nothing that could differ
+        return True  # without elements there is nothing to tell them apart
     if source.flags.c_contiguous:
         return out is source or out.base is not None
     return libraries[type(out)].may_share_memory(out, source)
@@ -52,8 +52,8 @@ def _shares_memory(out: Any, source: Any) -> bool:
 def refresh(variable: Variable) -> None:
     """Bring a view's place in the graph up to date after writes to its storage.
 
-    Refuses a view that was made under no_grad() and whose base is tracked: it shows what was
-    written, but its gradient would be lost.
+    Raises for a view that was made under no_grad() and whose root is tracked: it shows the new
+    values, but their gradient would be lost.
     """
     link = variable._view
     version = writes_of(variable)[0]
@@ -72,7 +72,7 @@ def refresh(variable: Variable) -> None:
 
 
 def path_from_root(view: Any) -> tuple[Any, list[tuple[Any, tuple]]]:
-    """The tensor that a view is of in the end, and the (op, args) that lead from it to the view."""
+    """The root of a view, and the (op, args) that lead from the root to the view."""
     path = []
     variable = view
     while variable._view is not None:
@@ -87,14 +87,14 @@ def path_from_root(view: Any) -> tuple[Any, list[tuple[Any, tuple]]]:
 
 
 def view_along(path: list[tuple[Any, tuple]], x: Any) -> Any:
-    """The view that the (op, args) of a path make of x, a tensor or an array."""
+    """Apply the (op, args) of a path to x, a tensor or an array."""
     for op, args in path:
         x = op.apply(x, *args)
     return x
 
 
 def make_again(view: Any) -> None:
-    """Put a view where a fresh one of its root, which was written to, is in the graph."""
+    """Make a view again from its root, which was written to, and take over the new node."""
     root, path = path_from_root(view)
     with enable_grad():
         again = view_along(path, root)
@@ -103,12 +103,12 @@ def make_again(view: Any) -> None:
 
 
 def see_as_strided(view: Any) -> None:
-    """Make a view one of its root, by strides: a tensor between them got another shape in place."""
+    """Define a view by strides on its root, after a tensor in between was reshaped in place."""
     root = root_of(view)
     if view.array.size and not xp(view.array).may_share_memory(root.array, view.array):
         raise RuntimeError(
-            f"{view._view.op.op_name}: the tensor that this view of shape {tuple(view._shape)} was "
-            "made of got other memory (x.data = …); make the view again"
+            f"{view._view.op.op_name}: the view of shape {tuple(view._shape)} is stale, as the "
+            "memory of its tensor was replaced (x.data = …); make the view again"
         )
     before = view._view
     offset = (view.data_ptr() - root.data_ptr()) // view.array.itemsize if view.array.size else 0
@@ -117,7 +117,7 @@ def see_as_strided(view: Any) -> None:
 
 
 def root_of(variable: Any) -> Any:
-    """The tensor that a view is of in the end; a tensor that is no view is its own root."""
+    """The tensor that a chain of views starts from; the tensor itself if it is not a view."""
     while variable._view is not None:
         variable = variable._view.base
     return variable
@@ -127,7 +127,7 @@ RETAIN = "retain_grad"  # the key of the hook that fills a non-leaf's `.grad`, a
 
 
 def take_place(variable: Variable, other: Variable) -> None:
-    """Put `variable` where `other` is in the graph. Its `.grad` goes along if it is retained."""
+    """Give `variable` the place of `other` in the graph; a retain_grad hook moves along."""
     before, after = variable._node, other._node
     if before is not None and after is not None and before._hooks and RETAIN in before._hooks:
         if after._hooks is None:
@@ -137,16 +137,16 @@ def take_place(variable: Variable, other: Variable) -> None:
 
 
 def is_leaf(leaf: Any) -> bool:
-    """Whether a gradient is wanted in a leaf's `.grad`: not if it was detached in the meantime.
+    """Whether a leaf still takes a gradient: not if it was detached in the meantime.
 
-    Refuses a leaf that is a view and got a history, as another view of its memory was written to.
+    Raises if the leaf is a view that became a non-leaf because its memory was written to.
     """
     if leaf._view is not None:
         refresh(leaf)
     if leaf._node is not None:
         raise GradientError(
             f"backward: a leaf of shape {tuple(leaf._shape)} is a view of a tensor that was "
-            "written to after the leaf was used, and is no leaf any more; set requires_grad on a "
+            "written to after the leaf was used, and is no longer a leaf; set requires_grad on a "
             "clone()"
         )
     return leaf._tracked
