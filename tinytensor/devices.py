@@ -1,6 +1,6 @@
-"""Devices: where a tensor lives, and how its array gets from one to another.
+"""Devices: where a tensor lives, and copying arrays between devices.
 
-This is the only file that imports cupy, and it does so only when a GPU is asked for.
+This is the only file that imports cupy, and it does so only when a GPU is first used.
 """
 
 from __future__ import annotations
@@ -67,14 +67,14 @@ def device_of(array: Array) -> device:
 
 
 def module_for(where: device | str | int | None) -> Any:
-    """The array library of a device: numpy, or cupy once it has been found to work."""
+    """The array library of a device: numpy or cupy; raises DeviceError if cupy does not work."""
     if where is None or device(where).type == "cpu":
         return np
     return gpu()
 
 
 def to_device(array: Array, where: device | str | int) -> Array:
-    """Copy `array` to a device; the array itself when it is there already."""
+    """Copy `array` to a device; returns the array itself if it is already there."""
     where = device(where)
     if where.type == "cpu":
         return array if isinstance(array, np.ndarray) else gpu().asnumpy(array)
@@ -95,7 +95,7 @@ def gpu() -> Any:
                 "cuda: CuPy is not installed; run `pip install tinytensor[gpu]` "
                 "(cupy-cuda13x) or the cupy wheel that fits your CUDA version"
             ) from None
-        except Exception as error:  # the driver's own error types differ between versions
+        except Exception as error:  # the driver's error types differ between versions
             _gpu = None
             raise DeviceError(
                 f"cuda: CuPy is installed but found no usable GPU ({error}); use device='cpu'"
@@ -127,4 +127,4 @@ def unregister(module: ModuleType) -> None:
     libraries.pop(module.ndarray, None)
 
 
-setattr(backend, "device", device)  # noqa: B010 - where older pickles look for it
+setattr(backend, "device", device)  # noqa: B010 - older pickles look for it there

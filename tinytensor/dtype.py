@@ -1,4 +1,4 @@
-"""Data types, under PyTorch's names, and its rules of promotion.
+"""Data types, with PyTorch's names and promotion rules.
 
 A `DType` is a thin, comparable wrapper around a NumPy dtype. Promotion: a tensor with dimensions
 outranks a 0-d tensor, which outranks a Python number; a lower rank changes the result only if it is
@@ -14,7 +14,7 @@ import numpy as np
 
 
 class DType:
-    """A data type: `tinytensor.float32` and its kin."""
+    """A data type, such as `tinytensor.float32`."""
 
     __slots__ = ("name", "dtype")
 
@@ -59,7 +59,7 @@ class DType:
 
 
 class NameOfDType(DType):
-    """A dtype that NumPy does not have: there to be named and compared, not to make tensors of."""
+    """A dtype that NumPy does not have: it can be named and compared, but tensors cannot use it."""
 
     __slots__ = ()
 
@@ -97,7 +97,7 @@ _default = float32
 
 
 def from_numpy_dtype(dtype: np.dtype) -> DType:
-    """The DType of a NumPy dtype, or a TypeError that lists what there is."""
+    """The DType of a NumPy dtype; a TypeError that lists the supported ones if there is none."""
     try:
         return _BY_NUMPY[dtype]
     except KeyError:
@@ -151,7 +151,7 @@ _SIZES = {d.dtype: d.dtype.itemsize for d in ALL}
 def promote_pair(a: np.dtype, b: np.dtype) -> np.dtype:
     """The common dtype of two tensors of the same rank class.
 
-    As NumPy's, but an integer never widens a float: int64 with float32 is float32.
+    As in NumPy, except that an integer never widens a float: int64 with float32 is float32.
     """
     if a == b:
         return a
@@ -170,7 +170,7 @@ def _scalar_dtype(value: Any) -> np.dtype:
 
 
 def result_dtype(*operands: Any) -> np.dtype:
-    """The dtype of an elementwise op on tensors, arrays and Python numbers, as PyTorch has it."""
+    """The dtype of an elementwise op on tensors, arrays and Python numbers, as in PyTorch."""
     # One dtype for each rank class: with dimensions, 0-d, Python number.
     ranked: list[np.dtype | None] = [None, None, None]
     for operand in operands:
@@ -198,7 +198,7 @@ def can_cast(source: Any, target: Any) -> bool:
 
 
 def result_type(tensor1: Any, tensor2: Any) -> DType:
-    """The dtype of an elementwise op on the two."""
+    """The dtype of an elementwise op on the two tensors."""
     return from_numpy_dtype(result_dtype(tensor1, tensor2))
 
 
@@ -213,9 +213,9 @@ def promote_types(type1: Any, type2: Any) -> DType:
 
 
 def fitting(name: str, value: float, dtype: np.dtype) -> float:
-    """`value` as a number that dtype holds, else a RuntimeError.
+    """Convert `value` to a number that fits `dtype`, or raise RuntimeError.
 
-    As in PyTorch, negative numbers wrap in uint8, and in float16 what is too large is inf.
+    As in PyTorch, negative numbers wrap in uint8, and numbers too large for float16 become inf.
     """
     if dtype.kind == "b" or 0 <= value <= 127 or (not math.isfinite(value) and dtype.kind == "f"):
         return value

@@ -1,11 +1,11 @@
-"""The exceptions that tinytensor raises beside Python's own.
+"""The exceptions that tinytensor raises besides Python's own.
 
-Each message is one line: the op, what was got, what was expected, what to do.
+Each message is one line: the op, what it got, what it expected, what to do.
 """
 
 
 class DeviceError(RuntimeError):
-    """A device was asked for that is not there, or tensors of two devices were mixed."""
+    """A device that is not available, or tensors on two devices in one op."""
 
 
 class GradientError(RuntimeError):
@@ -21,7 +21,7 @@ class GradcheckError(RuntimeError):
 
 
 class OutOfMemoryError(MemoryError, RuntimeError):
-    """No room for an array: PyTorch raises RuntimeError for this, Python MemoryError."""
+    """Not enough memory for an array: PyTorch raises RuntimeError for this, Python MemoryError."""
 
 
 class ShapeError(RuntimeError, ValueError):

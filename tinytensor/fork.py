@@ -1,9 +1,8 @@
-"""What a fork must not cut in two: locks and what they guard are held while a process forks.
+"""Fork safety: hold locks while a process forks.
 
-`os.fork` copies the memory as it is at that moment, but only the thread that calls it. A lock that
-another thread holds would stay locked in the child for ever, and what it guards might be half
-changed. So the forking thread first takes each lock, which waits for its owner, and both processes
-release it afterwards.
+`os.fork` copies all memory but only the thread that calls it. A lock held by another thread would
+stay locked in the child forever, and the data it guards might be half updated. So the forking
+thread first acquires each lock, waiting for its owner, and both processes release it afterwards.
 """
 
 from __future__ import annotations
@@ -13,24 +12,24 @@ import threading
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-PATIENCE = 60.0  # seconds: a fork that has to wait longer for a lock goes on without it
+PATIENCE = 60.0  # seconds: after waiting this long for a lock, a fork goes on without it
 
 
 class Guard(Protocol):
     """Something to hold while a process forks."""
 
     def hold(self) -> bool:
-        """Called before the fork; returns False if it could not be had within PATIENCE."""
+        """Called before the fork; returns False if it was not acquired within PATIENCE."""
 
     def release(self) -> None:
         """Called in the parent after the fork, if it is held."""
 
     def renew(self, held: bool) -> None:
-        """Called in the child after the fork: make it free, and fit for a new process."""
+        """Called in the child after the fork: release it, ready for use in the new process."""
 
 
 class HeldLock:
-    """A lock, free in the child. An RLock: the forking thread, in a signal handler, may own it."""
+    """Guards an RLock: a signal handler may fork in a thread that already holds the lock."""
 
     def __init__(self, lock: Any):
         self.lock = lock
@@ -49,9 +48,9 @@ class HeldLock:
 
 
 class _Forks(threading.local):
-    """What a thread holds for its fork: two may fork at once, and the second waits for the first.
+    """The guards a thread has reached in its fork. Of two forking threads, one waits for the other.
 
-    It may hold nothing, as another thread may register a guard when the fork is under way.
+    The list may be empty: another thread may register guards after this fork has begun.
     """
 
     def __init__(self) -> None:
@@ -59,10 +58,10 @@ class _Forks(threading.local):
 
 
 def at_fork(guards: Sequence[Guard]) -> None:
-    """Hold these, in this order, in every fork from now on. The list may grow later.
+    """Hold these guards, in this order, in every fork from now on. The list may grow later.
 
-    Python calls what was registered last first. So a lock that is taken inside another one has to
-    come after it in the list, or be registered earlier.
+    Python calls the handlers in reverse order of registration. So a lock that is taken inside
+    another one must come after it in the list, or be registered earlier.
     """
     if not hasattr(os, "register_at_fork"):
         return  # Windows does not fork

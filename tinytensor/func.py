@@ -1,9 +1,9 @@
 """Transformations of functions: `grad(f)` is the function that computes f's gradient.
 
 They compose: grad(grad(f)) is the second derivative. Arguments and results may be nested tuples,
-lists and dicts of tensors, such as a dict of parameters. As in PyTorch's `torch.func`, except that
-`vmap` is not here, and that `jacobian`, `hessian`, `hvp` and `vhp` take the inputs too, as they do
-in `autograd.functional`.
+lists and dicts of tensors, such as a dict of parameters. This is PyTorch's `torch.func` without
+`vmap`; and `jacobian`, `hessian`, `hvp` and `vhp` may also be called with the inputs, as in
+`autograd.functional`.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ Argnums = int | tuple[int, ...]
 
 
 class Evaluation:
-    """One call of a function: tensors to differentiate by, and what came out.
+    """One call of a function: the inputs to differentiate with respect to, and the outputs.
 
-    xs        the tensors among the chosen arguments, each one tracked for this call
+    xs        the tensors in the chosen arguments, each tracked for this call
     outputs   the tensors in the function's result
     outer     whether the results must stay in the graph of an outer derivative
     """
@@ -60,7 +60,7 @@ class Evaluation:
         self._check_tensors("output", self.outputs)
         self.outer = recording and self._depends_on_others()
         for x in self.xs:
-            x._internal = True  # from here on, no one else can ask for a derivative by it
+            x._internal = True  # from here on, only this call differentiates with respect to it
 
     def _choose(self, args: tuple, argnums: Argnums) -> Any:
         for i in (argnums,) if isinstance(argnums, int) else argnums:
@@ -88,7 +88,7 @@ class Evaluation:
                 )
 
     def _depends_on_others(self) -> bool:
-        """Whether an outer derivative, or the caller's own backward, may ask for more."""
+        """Whether an outer derivative, or the caller's own backward, may need the graph."""
         edges = {edge_of(y): None for y in self.outputs if y.requires_grad}
         mine = {id(x) for x in self.xs}
         leaves = [node for node in collect(edges) if node._order == 0]
@@ -103,7 +103,7 @@ class Evaluation:
         return y
 
     def finish(self, tree: Any) -> Any:
-        """Results as the caller sees them: outside the graph, unless there is an outer one."""
+        """Results for the caller: detached, unless an outer derivative needs their graph."""
         if self.outer:
             return tree
         return tree_map(lambda v: v.detach() if isinstance(v, Variable) else v, tree)
@@ -116,7 +116,8 @@ class Evaluation:
 def value_and_grad(func: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callable:
     """The function that computes (value, gradient), or ((value, aux), gradient) with has_aux.
 
-    func returns a 0-d tensor. argnums: which argument to differentiate by; a tuple gives a tuple.
+    func returns a 0-d tensor. argnums: the arguments to differentiate with respect to; for a tuple
+    of them, the gradient is a tuple.
     """
 
     @functools.wraps(func)
@@ -131,7 +132,7 @@ def value_and_grad(func: Callable, argnums: Argnums = 0, has_aux: bool = False) 
 
 
 def grad_and_value(func: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callable:
-    """As `value_and_grad`, in the order of PyTorch: (gradient, value)."""
+    """Like `value_and_grad`, in PyTorch's order: (gradient, value)."""
     both = value_and_grad(func, argnums, has_aux)
 
     @functools.wraps(func)
@@ -155,7 +156,7 @@ def grad(func: Callable, argnums: Argnums = 0, has_aux: bool = False) -> Callabl
 
 
 def vjp(func: Callable, *primals: Any, has_aux: bool = False) -> tuple:
-    """(func(*primals), the function v ↦ vᵀ·J[, aux]); the latter gives a tuple, one per primal."""
+    """(func(*primals), the function v ↦ vᵀ·J[, aux]); vᵀ·J is a tuple with one item per primal."""
     call = Evaluation("vjp", func, primals, {}, tuple(range(len(primals))), has_aux)
 
     def pull_back(
@@ -189,7 +190,7 @@ def jvp(
 
 
 def _check_shapes(name: str, vectors: list, like: list, what: str) -> None:
-    """Refuse vectors that are not shaped as the outputs or primals they go with."""
+    """Raise if the vectors do not have the shapes of the outputs or primals."""
     got = [tuple(getattr(v, "shape", ())) for v in vectors]
     shapes = [tuple(x.shape) for x in like]
     if got != shapes:
@@ -212,7 +213,7 @@ def jacrev(
 def jacfwd(
     func: Callable, argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error"
 ) -> Callable:
-    """As `jacrev`, one backward for each column: fewer when func has many outputs, few inputs."""
+    """Like `jacrev`, with one backward for each column: faster for many outputs and few inputs."""
     return _jacobian_function("jacfwd", columns, func, argnums, has_aux)
 
 
@@ -236,7 +237,7 @@ def _is_argnums(value: Any) -> bool:
 
 
 def jacobian(func: Callable, argnums: Any = 0, *args: Any, **options: Any) -> Any:
-    """jacobian(func, argnums=0) is `jacrev`; jacobian(func, inputs, …) the matrix at inputs."""
+    """jacobian(func, argnums=0) is `jacrev`; jacobian(func, inputs, …) is the matrix at inputs."""
     inputs = options.pop("inputs", argnums)
     if _is_argnums(inputs):
         return jacrev(func, inputs, **options)
@@ -244,7 +245,7 @@ def jacobian(func: Callable, argnums: Any = 0, *args: Any, **options: Any) -> An
 
 
 def hessian(func: Callable, argnums: Any = 0, *args: Any, **options: Any) -> Any:
-    """hessian(func, argnums=0) is a function; hessian(func, inputs, …) the matrix at inputs."""
+    """hessian(func, argnums=0) is a function; hessian(func, inputs, …) is the matrix at inputs."""
     inputs = options.pop("inputs", argnums)
     if _is_argnums(inputs):
         return jacrev(jacrev(func, inputs), inputs)

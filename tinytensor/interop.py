@@ -1,4 +1,4 @@
-"""A tensor's way to Python and NumPy, and how it is copied and pickled."""
+"""Convert tensors to Python and NumPy values; copy and pickle them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .ops.promote import is_operand
 
 
 class Interop(Methods):
-    """What a tensor is for the rest of the world; `Tensor` adds what it is for itself."""
+    """Conversions, copying and pickling; the base class of `Tensor`."""
 
     __slots__ = ()
 
@@ -30,7 +30,7 @@ class Interop(Methods):
         return self.array.item()
 
     def pin_memory(self, device: Any = None) -> Any:
-        """Itself: copies to a GPU need no special memory here."""
+        """Returns the tensor itself: copies to a GPU need no pinned memory here."""
         return self
 
     def tolist(self) -> Any:
@@ -38,7 +38,7 @@ class Interop(Methods):
         return self.array.tolist()
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
-        """The NumPy array, sharing memory. force=True: detached and brought to the CPU first."""
+        """The NumPy array, sharing memory. force=True: detach and move to the CPU first."""
         if not force:
             if self.requires_grad:
                 raise RuntimeError("numpy: the tensor requires grad; use tensor.detach().numpy()")
@@ -50,7 +50,7 @@ class Interop(Methods):
         return np.array(self.numpy(), dtype=dtype, copy=copy)
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        """np.exp(tensor) gives a tensor, as with PyTorch, if there is a dtype for the result."""
+        """np.exp(tensor) returns a tensor, as in PyTorch, if its dtype is supported."""
         array = np.asarray(array)
         return wrap(array) if is_supported(array.dtype) else array
 
@@ -112,14 +112,14 @@ class Interop(Methods):
         return copy
 
     def __copy__(self) -> Any:
-        """A leaf of its own that shares the memory."""
+        """A new leaf that shares the memory."""
         copy = fill(object.__new__(type(self)), self.array.view(), self.requires_grad)
         copy._writes = writes_of(self)
         copy.__dict__.update(self.__dict__)
         return copy
 
     def __reduce__(self) -> tuple:
-        """For pickle: values, dtype, requires_grad and attributes; the graph is left behind."""
+        """For pickle: values, dtype, requires_grad and attributes, but not the graph."""
         array = devices.to_device(self.array, "cpu")
         return rebuild, (type(self), array, self.requires_grad), self.__dict__ or None
 
@@ -134,5 +134,5 @@ def fill(tensor: Any, array: Any, requires_grad: bool = False) -> Any:
 
 
 def rebuild(cls: type, array: Any, requires_grad: bool) -> Any:
-    """What pickle calls to make a tensor again."""
+    """Recreate a tensor; pickle calls this."""
     return fill(object.__new__(cls), array, requires_grad)

@@ -1,7 +1,7 @@
-"""Linear algebra under the names of torch.linalg.
+"""Linear algebra with the names of torch.linalg.
 
-Norms, inverses, determinants and solutions have gradients; decompositions have none here, and say
-so when one is asked for.
+Norms, inverses, determinants and solutions have gradients. Decompositions have none; they raise if
+their input requires grad.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *,
          dtype: Any = None) -> Tensor:  # fmt: skip
     """The norm of vectors along one `dim`, or of all elements; "fro" for matrices.
 
-    The other norms of matrices are not here.
+    Other matrix norms are not supported.
     """
     over = A.ndim if dim is None else 1 if isinstance(dim, int) else len(dim)
     if ord not in (None, "fro") and over != 1:
@@ -42,7 +42,7 @@ def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *,
 
 
 def matrix_power(A: Tensor, n: int) -> Tensor:
-    """A·A·…·A, n times; of the inverse for a negative n."""
+    """A·A·…·A, n times; for a negative n, a power of the inverse."""
     check_square("matrix_power", A)
     factor = inv(A) if n < 0 else A
     if n == 0:
@@ -86,34 +86,34 @@ class lstsq_result(NamedTuple):
 
 
 def _untracked(name: str, A: Any) -> Any:
-    """A's array, if no gradient is wanted."""
+    """The array of A; raises if a gradient would be needed."""
     require_float(name, A)
     if A.requires_grad and is_grad_enabled():
-        raise NotImplementedError(f"{name}: it has no gradient here; use it on A.detach()")
+        raise NotImplementedError(f"{name}: no gradient is implemented; call it on A.detach()")
     return A.array
 
 
 def cholesky(A: Tensor) -> Tensor:
-    """The lower triangle L with L·Lᵀ = A, for a symmetric positive definite A."""
+    """The lower triangular L with L·Lᵀ = A, for a symmetric positive definite A."""
     check_square("cholesky", A)
     return wrap(lapack("cholesky", _untracked("cholesky", A), "cholesky"))
 
 
 def eigh(A: Tensor, UPLO: str = "L") -> eigh_result:
-    """(eigenvalues, eigenvectors) of a symmetric matrix: values upwards, vectors in columns."""
+    """(eigenvalues, eigenvectors) of a symmetric matrix: ascending values, vectors as columns."""
     check_square("eigh", A)
     found = lapack("eigh", _untracked("eigh", A), "eigh", UPLO=UPLO)
     return eigh_result(*map(wrap, found))
 
 
 def svd(A: Tensor, full_matrices: bool = True) -> svd_result:
-    """(U, S, Vh) with A = U·diag(S)·Vh, the singular values S downwards."""
+    """(U, S, Vh) with A = U·diag(S)·Vh and descending singular values S."""
     found = lapack("svd", _untracked("svd", A), "svd", full_matrices=full_matrices)
     return svd_result(*map(wrap, found))
 
 
 def qr(A: Tensor, mode: str = "reduced") -> qr_result:
-    """(Q, R) with A = Q·R: orthonormal columns, and an upper triangle."""
+    """(Q, R) with A = Q·R: orthonormal columns, and an upper triangular matrix."""
     return qr_result(*map(wrap, lapack("qr", _untracked("qr", A), "qr", mode=mode)))
 
 
@@ -123,7 +123,7 @@ def pinv(A: Tensor) -> Tensor:
 
 
 def lstsq(A: Tensor, B: Tensor) -> lstsq_result:
-    """The X with the least ‖A·X − B‖ as `.solution`: (m, n) and (m, k) → (n, k)."""
+    """The X that minimises ‖A·X − B‖, as `.solution`: (m, n) and (m, k) → (n, k)."""
     b = _untracked("lstsq", B)
     x, residuals, rank, values = lapack("lstsq", _untracked("lstsq", A), "lstsq", b, rcond=None)
     return lstsq_result(wrap(x), wrap(residuals), wrap(as_array(rank)), wrap(values))

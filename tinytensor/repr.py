@@ -14,8 +14,8 @@ from .text import escape, one_line
 
 
 class PrintOptions:
-    """precision: digits after the point · threshold: elements beyond which the middle is left out
-    edgeitems: how many are shown at each end then · linewidth: columns · sci_mode: None = by need
+    """precision: digits after the point · threshold: summarise tensors with more elements than this
+    edgeitems: elements shown at each end of a summary · linewidth: columns · sci_mode: None = auto
     """
 
     def __init__(self, precision: int = 4, threshold: float = 1000, edgeitems: int = 3):
@@ -98,7 +98,7 @@ def _suffixes(tensor: Any, array: np.ndarray) -> list[str]:
 
 
 def shown_values(array: np.ndarray) -> np.ndarray:
-    """The elements that will be printed: the edges only, if there are many."""
+    """The elements that will be printed: only the edges of a large array."""
     if array.size <= options.threshold:
         return array
     edge = options.edgeitems
@@ -110,7 +110,7 @@ def shown_values(array: np.ndarray) -> np.ndarray:
 
 
 def formatter(values: np.ndarray) -> tuple[Callable[[Any], str], int]:
-    """A function that writes one element, and the width of the columns that it fills."""
+    """A function that formats one element, and the column width."""
     if values.dtype.kind != "f":
         width = max(len(str(v)) for v in values.reshape(-1).tolist())
         return lambda v: str(v).rjust(width), width
@@ -138,7 +138,7 @@ def _float_style(values: np.ndarray) -> Callable[[float], str]:
 
 
 def _format(array: np.ndarray, write: Callable, width: int, indent: int, cut: bool) -> str:
-    """Nested brackets, wrapped at the line width; `cut`: long axes show their ends only."""
+    """Nested brackets, wrapped at the line width; `cut`: long axes show only their ends."""
     if array.ndim == 0:
         return write(array.item()).strip()
     edge = options.edgeitems
@@ -148,7 +148,7 @@ def _format(array: np.ndarray, write: Callable, width: int, indent: int, cut: bo
         cells = [write(v.item()) for v in shown]
         if shortened:
             cells.insert(edge, " ...")
-        # As many cells to a line as fit beside the brackets that are open.
+        # As many cells per line as fit after the open brackets.
         count = max(1, (options.linewidth - indent) // (width + 2))
         lines = [", ".join(cells[i : i + count]) for i in range(0, len(cells), count)]
         return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
@@ -166,7 +166,7 @@ _LARGEST_TABLE = 20
 
 
 def tensor_html(tensor: Any) -> str:
-    """A small matrix as a table shaded by value (blue below zero, orange above), else the text."""
+    """A small vector or matrix as a table shaded by value (blue < 0 < orange), else the repr."""
     array = to_device(tensor.array, "cpu")
     fits = array.ndim in (1, 2) and array.size and max(array.shape) <= _LARGEST_TABLE
     if not fits:
@@ -189,7 +189,7 @@ def tensor_html(tensor: Any) -> str:
 
 def _cell(value: Any, text: str, scale: float) -> str:
     strength = min(abs(float(value)) / scale, 1.0) * 0.6 if math.isfinite(value) else 0.0
-    colour = "230,97,1" if value > 0 else "44,123,182"  # told apart by colour-blind readers too
+    colour = "230,97,1" if value > 0 else "44,123,182"  # colour-blind readers can tell these apart
     return (
         f'<td style="padding:2px 8px;text-align:right;background:rgba({colour},{strength:.2f})">'
         f"{text}</td>"

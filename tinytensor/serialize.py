@@ -1,8 +1,8 @@
 """save and load: nested dicts and lists of tensors, numbers and strings, in one safetensors file.
 
 Tensors are stored under their path ("model.weight"), so that a {name: tensor} dict is an ordinary
-safetensors file. What is around them, and the order, is kept as an outline, in JSON, in the file's
-metadata. There is no pickle, and no code in a file that could run.
+safetensors file. The structure around them, with its order, is stored as a JSON outline in the
+file's metadata. No pickle is used, so loading a file cannot run code.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from .autograd.variable import Variable, wrap
 from .devices import to_device
 
 _OUTLINE = "tinytensor"  # the metadata key of the outline
-_DEEPEST = 100  # nesting beyond which a file is taken for hostile
+_DEEPEST = 100  # deeper nesting is refused: the file may be malicious
 
 
 def save(obj: Any, f: str | os.PathLike) -> None:
-    """Write `obj` to the file `f`: all of it, or (if that fails or the process dies) none of it.
+    """Write `obj` to the file `f` atomically: if writing fails, the old file is unchanged.
 
     obj: tensors, numbers, strings, bools, None, and dicts, lists and tuples of them.
     """
-    import json  # here: importing tinytensor is to be quick
+    import json  # here, to keep importing tinytensor fast
 
     package = _safetensors("save")
     tensors: dict[str, np.ndarray] = {}
@@ -35,7 +35,7 @@ def save(obj: Any, f: str | os.PathLike) -> None:
 
 
 def load(f: str | os.PathLike, map_location: Any = None, **ignored: Any) -> Any:
-    """Read what `save`, or the safetensors package, wrote. map_location: the device to load to."""
+    """Read a file written by `save` or by safetensors. map_location: the device to load to."""
     import json
 
     package = _safetensors("load")
@@ -47,7 +47,7 @@ def load(f: str | os.PathLike, map_location: Any = None, **ignored: Any) -> Any:
             metadata = file.metadata() or {}
             names = list(file.keys())
             tensors = {name: wrap(np.array(file.get_tensor(name))) for name in names}
-    except Exception as error:  # the package raises its own, OverflowError, TypeError, …
+    except Exception as error:  # its own error types, OverflowError, TypeError, …
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise RuntimeError(
             f"load: {path} is damaged or not a safetensors file ({reason})"
@@ -66,15 +66,15 @@ def load(f: str | os.PathLike, map_location: Any = None, **ignored: Any) -> Any:
 # The outline
 # ------------------------------------------------------------------------------------------
 # A tensor is {"tensor": path}; a dict {"dict": [[key, value], …]}; a list {"list": […]}; a tuple
-# {"tuple": […]}; a number that JSON cannot write {"float": "nan"}; the rest stands for itself.
+# {"tuple": […]}; nan and inf, which JSON lacks, {"float": "nan"}; other values are plain JSON.
 
 
 def _describe(value: Any, path: str, tensors: dict[str, np.ndarray], depth: int) -> Any:
-    """The outline of `value`; its tensors are collected on the way."""
+    """The outline of `value`; collects its tensors in `tensors`."""
     if depth > _DEEPEST:
         raise ValueError(f"save: {path} is nested more than {_DEEPEST} deep")
     if isinstance(value, Variable):
-        # Half characters, which UTF-8 cannot hold, are in the outline only.
+        # UTF-8 cannot encode lone surrogates; only the outline keeps them.
         key = path.encode("utf-8", "replace").decode() or "tensor"
         while key in tensors or key == "__metadata__":
             key += "_"
@@ -107,13 +107,13 @@ def _describe(value: Any, path: str, tensors: dict[str, np.ndarray], depth: int)
 
 
 def _rebuild(outline: Any, tensors: dict[str, Any], depth: int) -> Any:
-    """What `_describe` described."""
+    """The value that an outline describes; the inverse of `_describe`."""
     if depth > _DEEPEST:
         raise ValueError(f"it is nested more than {_DEEPEST} deep")
     if outline is None or isinstance(outline, (str, bool, int, float)):
         return outline
     if not isinstance(outline, dict) or len(outline) != 1:
-        raise ValueError(f"{type(outline).__name__} where one of its own kinds is expected")
+        raise ValueError(f"got {type(outline).__name__}, expected an object with one key")
     ((kind, content),) = outline.items()
     if kind == "tensor":
         return tensors[content]
@@ -124,12 +124,12 @@ def _rebuild(outline: Any, tensors: dict[str, Any], depth: int) -> Any:
     if kind in ("list", "tuple"):
         parts = [_rebuild(part, tensors, depth + 1) for part in content]
         return parts if kind == "list" else tuple(parts)
-    raise ValueError(f"the unknown kind {kind!r}")
+    raise ValueError(f"unknown kind {kind!r}")
 
 
 def _key(key: Any) -> Any:
     if not isinstance(key, (str, int)):
-        raise ValueError(f"a key of type {type(key).__name__}")
+        raise ValueError(f"got a key of type {type(key).__name__}")
     return key
 
 
@@ -143,16 +143,16 @@ def _as_array(tensor: Any) -> np.ndarray:
 
 
 def write_whole(path: str | os.PathLike, content: bytes, who: str = "save") -> None:
-    """Write a file so that at any moment there is the old one or the new one, never a half.
+    """Write a file atomically: at any moment it has the old content or the new, never a part.
 
-    The bytes go to a new file beside it, down to the disk, which then takes its name; and the
-    folder goes to the disk too, so that after a power cut the name is still the new file's. Every
-    file that tinytensor writes at once is written here. Errors name `who` writes and the file.
+    The bytes are written and synced to a temporary file beside it, which then replaces it. The
+    folder is synced too, so that the replacement survives a power cut. tinytensor writes every
+    file that it writes in one piece here. Errors name `who` writes and the file.
     """
-    target = Path(os.path.realpath(path))  # what a link points to, not the link, is replaced
+    target = Path(os.path.realpath(path))  # replace the target of a link, not the link
     part = target.with_name(f".{target.name[:80]}.{os.urandom(6).hex()}.part")
     try:
-        if target.exists() and not target.is_file():  # a device or a pipe has no other beside it
+        if target.exists() and not target.is_file():  # a device or a pipe cannot be replaced
             target.write_bytes(content)
             return
         try:
@@ -170,14 +170,14 @@ def write_whole(path: str | os.PathLike, content: bytes, who: str = "save") -> N
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the names of the files in a folder on the disk, where folders can be opened."""
+    """Sync a folder's entries to the disk, on systems where folders can be opened."""
     if not hasattr(os, "O_DIRECTORY"):
         return
     handle = os.open(folder, os.O_DIRECTORY)
     try:
         os.fsync(handle)
     except OSError as error:
-        if error.errno != errno.EINVAL:  # by a file system that has no such thing
+        if error.errno != errno.EINVAL:  # the file system does not support it
             raise
     finally:
         os.close(handle)
@@ -187,12 +187,12 @@ _NO_ROOM = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 
 
 def cannot_write(error: OSError, path: str | os.PathLike, who: str) -> OSError:
-    """The error of a write, retold in one line: who, which file, why, and what to do."""
-    hint = "check that the folder is there and can be written to"
+    """Restate a write error in one line: who, which file, why, and what to do."""
+    hint = "check that the folder exists and can be written to"
     if error.errno in _NO_ROOM:
         hint = "free some space, or write to another disk"
     reason = os.strerror(error.errno or errno.EIO)
-    kept = "; what was there before is kept" if os.path.exists(path) else ""
+    kept = "; the existing file is unchanged" if os.path.exists(path) else ""
     message = f"{who}: cannot write {os.fspath(path)} ({reason}){kept}; {hint}"
     return type(error)(error.errno, message)
 

@@ -1,4 +1,4 @@
-"""Size: a tensor's shape, a tuple that prints and counts as PyTorch's does."""
+"""Size: a tensor's shape, a tuple with PyTorch's repr and `numel`."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""SVG pictures as text: elements, a document, and axes with round ticks.
+"""Write SVG as text: elements, documents, and axes with round ticks.
 
     parts = [svg.background(200, 100), svg.text("a < b", x=10, y=20, font_weight="bold")]
     svg.document(parts, viewBox="0 0 200 100", width=200, height=100, font_family=svg.FONTS)
 
-Every writer of SVG uses these, so that no name from outside can break a picture: the values of
-attributes and the text of `text` and `title` are escaped here.
+All SVG in this package is written here, so that no user's name can break a picture: the values of
+attributes and the content of `text` and `title` are escaped.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .text import escape
 
 FONTS = "DejaVu Sans, Helvetica, Arial, sans-serif"
 INK, FRAME, GRID = "#334155", "#64748b", "#e2e8f0"  # of text, axes and grid lines
-LOG_SCALE_FROM = 50.0  # the ratio of largest to smallest value from which an axis is logarithmic
+LOG_SCALE_FROM = 50.0  # axes whose largest/smallest value exceeds this are logarithmic
 
 
 def element(tag: str, inner: str = "", /, **attributes: object) -> str:
@@ -29,14 +29,14 @@ def element(tag: str, inner: str = "", /, **attributes: object) -> str:
 
 
 def opening(tag: str, /, **attributes: object) -> str:
-    """The opening tag of an element whose content comes after it."""
+    """The opening tag of an element."""
     names = (name.rstrip("_").replace("_", "-") for name in attributes)
     values = map(escape, attributes.values())
     return " ".join([f"<{tag}", *map('{}="{}"'.format, names, values)]) + ">"
 
 
 def text(content: object, /, **attributes: object) -> str:
-    """A text element with the content escaped; it may be empty."""
+    """A text element with escaped content, which may be empty."""
     return f"{opening('text', **attributes)}{escape(content)}</text>"
 
 
@@ -62,7 +62,7 @@ def document(parts: Iterable[str], /, **attributes: object) -> str:
 
 
 class Axis:
-    """Maps values to pixels, begin … end, and finds round values for the ticks."""
+    """Maps values to pixels from `begin` to `end`, and finds round values for the ticks."""
 
     def __init__(
         self, values: list[float], begin: float, end: float, logarithmic: bool | None = None
@@ -72,10 +72,10 @@ class Axis:
             logarithmic = low > 0 and high / low > LOG_SCALE_FROM
         self.logarithmic = logarithmic
         self.low, self.high = self._scaled(low), self._scaled(high)
-        if self.high - self.low < 1e-9 * max(1.0, abs(self.high)):  # one value: around it
+        if self.high - self.low < 1e-9 * max(1.0, abs(self.high)):  # a single value: centre it
             half = max(0.5 * abs(self.high), 0.5)
             self.low, self.high = self.low - half, self.high + half
-        space = 0.03 * (self.high - self.low)  # so that no curve lies on the frame
+        space = 0.03 * (self.high - self.low)  # keeps curves off the frame
         self.low, self.high = self.low - space, self.high + space
         self.begin, self.end = begin, end
 
@@ -90,7 +90,8 @@ class Axis:
     def ticks(self) -> list[float]:
         """About five round values between low and high.
 
-        On a logarithmic axis they are powers of ten, over few decades also times 2 and 5.
+        On a logarithmic axis they are powers of ten; over less than three decades, also 2 and 5
+        times these.
         """
         if self.logarithmic:
             decades = self.high - self.low
@@ -131,7 +132,7 @@ def horizontal_grid(axis: Axis, left: float, right: float) -> list[str]:
 
 
 def svg_to_png(svg: str, scale: float = 2.0) -> bytes:
-    """The text of an SVG picture as the bytes of a PNG picture, `scale` times its size."""
+    """Convert SVG text to the bytes of a PNG image, `scale` times its size."""
     try:
         import resvg_py
     except ImportError:

@@ -1,7 +1,7 @@
 """Tensor: an array with a gradient.
 
-What is here: making one, what it knows of itself, and its part in autograd. Its operators and the
-methods that compute are in `methods.py`, its way to Python and NumPy in `interop.py`.
+This file has the constructor, the properties and the autograd methods. Operators and methods that
+compute are in `methods.py`; conversions to Python and NumPy are in `interop.py`.
 """
 
 from __future__ import annotations
@@ -28,16 +28,17 @@ from .size import Size
 
 
 class Tensor(Interop):
-    """An array that records what is done with it, for backpropagation.
+    """An array that records the ops applied to it, for backpropagation.
 
-    Made by `tinytensor.tensor(data)` and its kin. `Tensor(data)` is float32 like PyTorch's.
+    Make one with `tinytensor.tensor(data)`, `zeros`, `randn` and so on. `Tensor(data)` is float32,
+    as in PyTorch.
     """
 
     __slots__ = ()
     __array_priority__ = 1000  # ndarray + Tensor asks Tensor first
 
     def __new__(cls, *data: Any) -> Tensor:
-        """Tensor(2, 3): of that shape. Tensor([1, 2]): of the default dtype. Tensor(x): x again."""
+        """Tensor(2, 3): zeros of that shape. Tensor([1, 2]): default dtype. Tensor(x): a view."""
         source: Any = data[0] if len(data) == 1 else None
         if isinstance(source, Tensor):
             return source[...] if cls is Tensor else fill(object.__new__(cls), source.array)
@@ -79,7 +80,7 @@ class Tensor(Interop):
         return self.device.type == "cpu"
 
     def get_device(self) -> int:
-        """The number of the GPU that it is on; -1 on the CPU."""
+        """The index of the tensor's GPU; -1 on the CPU."""
         return self.device.index or 0 if self.is_cuda else -1
 
     @property
@@ -111,10 +112,10 @@ class Tensor(Interop):
         return self.array.itemsize
 
     def stride(self, dim: int | None = None) -> Any:
-        """How many elements apart neighbours along each dimension lie in memory."""
+        """The distance in memory, in elements, between neighbours along each dimension."""
         if self.array.size:
             strides = tuple(s // self.array.itemsize for s in self.array.strides)
-        else:  # NumPy's are 0 then
+        else:  # NumPy's strides are 0 in this case
             lengths = [max(n, 1) for n in self.array.shape]
             strides = tuple(math.prod(lengths[i + 1 :]) for i in range(len(lengths)))
         return strides if dim is None else strides[dim]
@@ -130,7 +131,7 @@ class Tensor(Interop):
         return self.array.data.ptr
 
     def storage_offset(self) -> int:
-        """How many elements after the start of its storage it begins."""
+        """The position of the first element in the storage, in elements."""
         return offset_in(storage_of(self), self.array)
 
     def is_floating_point(self) -> bool:
@@ -153,7 +154,7 @@ class Tensor(Interop):
             raise TypeError("len: got a 0-d tensor, which has no length")
         return self.array.shape[0]
 
-    __hash__ = object.__hash__  # by identity, as ops are: leaves and ops are keys of one dict
+    __hash__ = object.__hash__  # by identity, like ops: leaves and ops are keys of one dict
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         return tensor_repr(self)
@@ -265,7 +266,7 @@ class Tensor(Interop):
         engine.backward(self, gradient, retain_graph, create_graph, inputs)
 
     def retain_grad(self) -> None:
-        """Keep this non-leaf's gradient in `.grad` when backward comes by."""
+        """Keep the gradient of this non-leaf in its `.grad` during backward."""
         if not self.requires_grad:
             raise RuntimeError("retain_grad: the tensor does not require grad")
         if self._node is not None and not self.retains_grad:
@@ -276,7 +277,7 @@ class Tensor(Interop):
         return self._node is not None and RETAIN in (self._node._hooks or ())
 
     def register_hook(self, hook: Callable) -> RemovableHandle:
-        """Call hook(gradient) when this tensor's gradient is complete; it may return another."""
+        """Call hook(gradient) once this tensor's gradient is complete; it may return a new one."""
         if not self.requires_grad:
             raise RuntimeError(
                 "register_hook: the tensor does not require grad, so no gradient will come"
@@ -293,13 +294,13 @@ class Tensor(Interop):
         return add_hook(self, AfterAccumulation(hook))
 
     def detach(self) -> Tensor:
-        """The same memory, outside the graph."""
+        """A tensor with the same memory, outside the graph."""
         tensor = wrap(self.array.view())
         tensor._writes = writes_of(self)
         return tensor
 
     def detach_(self) -> Tensor:
-        """Cut this tensor off the graph: it becomes a leaf that is not tracked."""
+        """Detach this tensor from the graph: it becomes an untracked leaf."""
         if self._view is not None:
             raise RuntimeError("detach_: a view cannot be detached in place; use detach()")
         self._node, self._tracked = None, False
@@ -307,7 +308,7 @@ class Tensor(Interop):
 
     @property
     def data(self) -> Tensor:
-        """The same memory, outside the graph, and with writes that autograd does not see."""
+        """A tensor with the same memory, outside the graph; autograd ignores writes to it."""
         tensor = wrap(self.array.view())
         tensor._writes = [0, storage_of(self)]
         return tensor

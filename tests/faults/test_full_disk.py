@@ -97,7 +97,7 @@ def test_every_writer_keeps_the_old_file(kind: str, disk: Callable, tmp_path: Pa
     with disk(), pytest.raises(OSError) as info:
         write(path)
     reason = "File too large" if disk is no_room else "No space left on device"
-    message = f"cannot write {path} ({reason}); what was there before is kept; free some space"
+    message = f"cannot write {path} ({reason}); the existing file is unchanged; free some space"
     assert message in str(info.value) and "\n" not in str(info.value)
     assert path.read_bytes() == old and set(os.listdir(tmp_path)) == names
     path.unlink()

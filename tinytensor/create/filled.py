@@ -45,7 +45,7 @@ def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None,
          requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
-    """A shape filled with one value; the dtype is the value's unless given."""
+    """A tensor of a shape filled with one value; dtype defaults to the value's."""
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"full: got size {size}, expected a tuple")
     if isinstance(fill_value, (Variable, np.generic)):
@@ -68,7 +68,7 @@ def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None,
 
 def _options_like(input: Tensor, dtype: Any, device: Any) -> dict:
     if not isinstance(input, Variable):
-        raise TypeError(f"zeros_like and its kin: got a {type(input).__name__}, expected a tensor")
+        raise TypeError(f"zeros_like, ones_like, …: got {type(input).__name__}, expected a tensor")
     return {
         "dtype": input.dtype if dtype is None else dtype,
         "device": input.device if device is None else device,
@@ -76,7 +76,7 @@ def _options_like(input: Tensor, dtype: Any, device: Any) -> dict:
 
 
 def _laid_out_as(input: Tensor, made: Tensor) -> Tensor:
-    """`made` in the memory order of input, unless input's elements overlap in memory."""
+    """`made` in the memory order of input, unless elements of input share memory."""
     if not input.array.flags.c_contiguous and is_writable(input.array):
         made.array = copy_in_order(made.array, memory_order(input.array))
     return made

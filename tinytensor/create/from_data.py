@@ -36,7 +36,7 @@ def tensor(
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """As `tensor`, but a tensor or an array of the right dtype and device is not copied."""
+    """Like `tensor`, but a tensor or an array of the right dtype and device is not copied."""
     if isinstance(data, Variable):
         result: Any = data
         if dtype is not None:
@@ -48,7 +48,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None,
             requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """As `as_tensor`; copy=True copies, copy=False refuses to."""
+    """Like `as_tensor`; copy=True always copies, copy=False raises if a copy is needed."""
     result = tensor(obj, dtype=dtype, device=device) if copy else as_tensor(obj, dtype, device)
     if copy is False and (not hasattr(obj, "dtype") or result.dtype != obj.dtype):
         raise ValueError(
@@ -79,7 +79,7 @@ def from_dlpack(ext_tensor: Any) -> Tensor:
 
 @np.errstate(all="ignore")  # 1e39 is inf in float32 without a warning, as in PyTorch
 def _from_data(data: Any, dtype: Any, copy: bool) -> Array:
-    """`data` as an array of a dtype that tensors have."""
+    """`data` as an array of a supported dtype."""
     numpy_dtype = None if dtype is None else to_numpy_dtype(dtype)
     source = unwrap(data)
     if is_array(source) or isinstance(source, np.generic):
@@ -107,8 +107,8 @@ def _from_data(data: Any, dtype: Any, copy: bool) -> Array:
         if "float NaN" in str(error):
             raise RuntimeError(f"tensor: nan is out of range for {numpy_dtype}") from None
         raise ValueError(
-            f"tensor: the nested lists are not a box of numbers ({str(error).splitlines()[0]}); "
-            "every list at one depth needs the same length"
+            f"tensor: the nested lists are not rectangular ({str(error).splitlines()[0]}); "
+            "all lists at the same depth need the same length"
         ) from None
 
 
@@ -119,7 +119,7 @@ def _wrapped(data: Any, dtype: np.dtype) -> Array:
         if bool((np.abs(numbers) <= np.iinfo(dtype).max).all()):
             return numbers.astype(np.int64).astype(dtype)
     error = ValueError if dtype == INT64 else RuntimeError
-    raise error(f"tensor: a number is out of range for {dtype}; give a dtype that can hold it")
+    raise error(f"tensor: a number is out of range for {dtype}; pass a dtype that can hold it")
 
 
 def _plain(data: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Generator: a stream of random numbers, and the default one of each device."""
+"""Generator: a stream of random numbers; each device has a default one."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Generator:
 
         if not isinstance(new_state, Variable) or new_state.array.dtype != np.uint8:
             kind = getattr(new_state, "dtype", type(new_state).__name__)
-            raise TypeError(f"set_state: got {kind}, expected the uint8 tensor that get_state gave")
+            raise TypeError(f"set_state: got {kind}, expected the uint8 tensor of get_state")
         try:
             self._seed, state = json.loads(bytes(new_state.array))
             if self.device.type == "cpu":

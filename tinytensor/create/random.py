@@ -167,7 +167,7 @@ def _like(input: Tensor, options: dict) -> dict:
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None,
            dtype: Any = None, device: Any = None, requires_grad: bool = False,
            **others: Any) -> Tensor:  # fmt: skip
-    """Normal numbers: mean and std are tensors, one for each number, or numbers with a size."""
+    """Normal numbers: mean and std are tensors (one entry per number), or numbers with a size."""
     if isinstance(mean, Variable) or isinstance(std, Variable):
         tensor = mean if isinstance(mean, Variable) else std
         library, numpy_dtype = xp(tensor.array), tensor.array.dtype
@@ -316,7 +316,7 @@ def random_(self: Tensor, *range: Any, generator: Generator | None = None,
             **bounds: Any) -> Tensor:  # fmt: skip
     """Fill with integers in [from, to): random_(), random_(to) or random_(from, to).
 
-    Up to the largest that the dtype holds if `to` is left out.
+    If `to` is left out, the largest integer of the dtype is the upper bound.
     """
     dtype = self.array.dtype
     low, high = range if len(range) == 2 else (0, *(range or (None,)))
