@@ -158,7 +158,7 @@ def test_report(script: Any, capsys: Any) -> None:
 
 
 PROBLEMS: dict[str, tuple[str, list[str], str]] = {
-    "no script": ("", ["graph", "none.py"], "none.py is not there; expected a Python script"),
+    "no script": ("", ["graph", "none.py"], "none.py does not exist; expected a Python script"),
     "suffix": (TRAIN, ["graph", "script.py", "-o", "x.txt"], "got the output x.txt, expected a na"),
     "folder": (TRAIN, ["graph", "script.py", "-o", "no/x.dot"], "cannot write no/x.dot"),
     "too few steps": (

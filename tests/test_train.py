@@ -564,7 +564,7 @@ def test_a_damaged_checkpoint_is_named(tmp_path: Path) -> None:
     scheduled = optim.Adam(model.parameters())
     other = Trainer(model, scheduled, F.cross_entropy, NoisyBatches(), folder=tmp_path,
                     scheduler=optim.lr_scheduler.ConstantLR(scheduled))  # fmt: skip
-    with pytest.raises(RuntimeError, match=r"checkpoint\.safetensors is of another training"):
+    with pytest.raises(RuntimeError, match=r"checkpoint\.safetensors is from another training"):
         other.fit(steps=5, resume=True)
 
 
@@ -680,7 +680,7 @@ ERRORS: list[tuple[Callable[[], Any], type, str]] = [
     (lambda: fit(make_trainer(val_data=[])), RuntimeError, "evaluate: the data gave no batch"),
     (lambda: make_trainer().fit(), TypeError, "give epochs or steps"),
     (lambda: make_trainer(val_data=None).evaluate(), TypeError, "there is no val_data"),
-    (lambda: make_trainer(val_data=None, patience=2), ValueError, "patience goes by validation"),
+    (lambda: make_trainer(val_data=None, patience=2), ValueError, "patience needs validation"),
     (lambda: make_trainer(on_nan="no"), ValueError, "on_nan='no', expected error or skip"),
     (lambda: make_trainer(scheduler_every="s"), ValueError, "expected step or epoch"),
     (lambda: make_trainer(log_every=0), ValueError, "log_every=0, expected at least 1"),

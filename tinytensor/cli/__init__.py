@@ -2,12 +2,12 @@
 
 Each file of this folder that is listed in COMMANDS is a subcommand. It has
 
-    HELP              one line
-    EXAMPLES          lines to try, shown by --help
-    add_arguments     of an argparse parser
-    run(options)      does the work and returns the exit code
+    HELP                   one line
+    EXAMPLES               lines to try, shown by --help
+    add_arguments(parser)  adds its arguments to an argparse parser
+    run(options)           does the work and returns the exit code
 
-Exit codes: 0 done; 1 it could not be done, and one line on stderr says why; 2 wrong usage.
+Exit codes: 0 success; 1 failure, with one line on stderr that says why; 2 wrong usage.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ COMMANDS = ("demo", "graph", "attention", "report", "worksheet")
 
 EXAMPLES = """\
 examples:
-  tinytensor demo                              train a transformer, and see how it learnt
+  tinytensor demo                              train a transformer and see how it learns
   tinytensor graph train.py -o page.html       step through the backward pass of `loss`
   tinytensor attention train.py                every attention head, with its gradients
-  tinytensor report out/run/log.jsonl          curves and heat maps of a training
-  tinytensor worksheet attention-backward      compute it by hand, and have it checked
+  tinytensor report out/run/log.jsonl          curves and heat maps of a training run
+  tinytensor worksheet attention-backward      compute it by hand and have it checked
 
-`tinytensor COMMAND --help` has more of them.
+`tinytensor COMMAND --help` shows more examples.
 """
 
 
 class Problem(Exception):
-    """Something to tell the user in one line."""
+    """An error to report to the user in one line."""
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
-    """Texts as they are written, and room for the names of options beside their meaning."""
+    """Keeps the layout of texts, and leaves room for long option names."""
 
     def __init__(self, prog: str):
         super().__init__(prog, max_help_position=26, width=100)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command that the arguments (sys.argv) ask for; returns the exit code."""
+    """Run the command given by `arguments` (default: sys.argv); returns the exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     given, of_script = _split(given)
     parser = _parser()
@@ -63,11 +63,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except KeyboardInterrupt:
         print(f"tinytensor {options.command}: interrupted", file=sys.stderr)
-        return 130  # as shells count it: 128 + SIGINT
+        return 130  # as in shells: 128 + SIGINT
 
 
 def _split(given: list[str]) -> tuple[list[str], list[str]]:
-    """What comes before `--`, for us, and after it, for the script."""
+    """Our arguments, before `--`, and the script's, after it."""
     if "--" not in given:
         return given, []
     at = given.index("--")
@@ -79,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
 
     parser = argparse.ArgumentParser(
         prog="tinytensor",
-        description="Pictures of computation graphs, of attention and of training.",
+        description="Draw computation graphs, attention and training runs.",
         epilog=EXAMPLES,
         formatter_class=_Help,
     )
@@ -100,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _one_line(error: BaseException) -> str:
-    # OSError's own text begins with its number.
+    # str(OSError) starts with its error number.
     text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     if isinstance(error, OSError) and error.filename and error.filename not in text:
         text = f"{error.filename}: {text}"

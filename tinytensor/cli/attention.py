@@ -1,8 +1,8 @@
 """Draw the attention of all layers and heads in one step of a script.
 
-The script runs up to the first `loss.backward()`; its attention modules are watched, and the
-page has their scores, weights A, and the gradients dL/dA and dL/dS. A script without backward
-runs to its end and gives a page without gradients. What comes after ` -- ` goes to the script.
+The script runs up to the first `loss.backward()`. The page shows the scores S and weights A of
+its attention modules, and the gradients dL/dA and dL/dS. A script without backward runs to its
+end, and its page has no gradients. Arguments after ` -- ` are passed to the script.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ EXAMPLES = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     scripts.add_arguments(parser, "attention.html")
-    parser.add_argument("--tokens", metavar="TEXT", help="words for the positions, with spaces")
-    parser.add_argument("--target", metavar="TEXT", help="words of the decoder, if it has others")
+    parser.add_argument("--tokens", metavar="TEXT", help="position labels, separated by spaces")
+    parser.add_argument("--target", metavar="TEXT", help="labels for the decoder, if they differ")
     parser.add_argument(
-        "--sample", type=int, default=0, metavar="I", help="which one of the batch (default: 0)"
+        "--sample", type=int, default=0, metavar="I", help="index in the batch (default: 0)"
     )
 
 

@@ -1,9 +1,9 @@
-"""Train a transformer that translates dates, and write pages that show how.
+"""Train a transformer that translates dates, and write pages that show how it works.
 
 "the 3rd of March, 1998" becomes "1998-03-03". Training takes about a minute on two cores. Then
-out/demo/index.html leads to the report of the training, to the attention of a sentence, to one
-backward pass through attention, step by step, and to a worksheet of it. What comes after ` -- `
-goes to the script, examples/transformer_translate.py; ` -- --help` lists its settings.
+out/demo/index.html links to the training report, to the attention of one sentence, to a backward
+pass through attention, step by step, and to a worksheet on it. Arguments after ` -- ` are passed
+to the script, examples/transformer_translate.py; ` -- --help` lists its options.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pathlib import Path
 from . import Problem
 from .script import add_open
 
-HELP = "train a transformer and write pages that show how"
+HELP = "train a transformer and write pages that show how it works"
 EXAMPLES = """\
   tinytensor demo                                     writes out/demo/index.html
   tinytensor demo --quick -o /tmp/demo --open         a few steps only
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", default="out/demo", metavar="FOLDER", help="default: out/demo"
     )
-    parser.add_argument("--quick", action="store_true", help="a run of seconds, to see it work")
+    parser.add_argument("--quick", action="store_true", help="run for a few seconds only")
     add_open(parser)
 
 
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     flags = ["--quick"] if options.quick else []
     command = [sys.executable, str(find_script()), "--out", options.output, *flags]
     code = subprocess.run([*command, *options.arguments]).returncode
-    if code < 0:  # by a signal; a script that fails has said why
+    if code < 0:  # a script that fails by itself has said why
         raise Problem(f"{SCRIPT} was ended by signal {-code}")
     if code == 0 and options.open:
         import webbrowser
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def find_script() -> Path:
-    """The demo's script: beside the package in a checkout, or where an install put it."""
+    """The demo's script: next to the package in a checkout, or where it was installed."""
     beside = Path(__file__).resolve().parents[2]
     shared = Path("share", "tinytensor", "examples")
     roots = (beside, Path(sysconfig.get_path("data")), Path(site.getuserbase()))

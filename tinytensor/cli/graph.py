@@ -1,12 +1,12 @@
 """Draw the computation graph of a script's loss.
 
-The script runs up to the first `loss.backward()`; if there is none, to its end, and its
-variable `loss` is taken. A name after a colon asks for another variable. What comes after
-` -- ` goes to the script.
+The script runs up to the first `loss.backward()`. If there is none, it runs to its end, and
+its variable `loss` is drawn. SCRIPT:NAME selects another variable. Arguments after ` -- ` are
+passed to the script.
 
-page.html is a page in which to step through the backward pass, op by op; .svg, .png, .pdf
-are pictures, .dot is the text that Graphviz draws. If the script raises, the graph up to the
-failing op is drawn, in red.
+A .html file lets you step through the backward pass, op by op; .svg, .png and .pdf are
+pictures; .dot is Graphviz source. If the script raises, the graph up to the failing op is
+drawn, with that op in red.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _value(tensor: Any) -> str:
-    """= 0.6931, of a tensor of one element."""
+    """ " = 0.6931" for a tensor of one element, else ""."""
     if not isinstance(tensor, Tensor) or tensor.numel() != 1:
         return ""
     return f" = {float(tensor):.4g}"

@@ -1,9 +1,9 @@
-"""Draw the report of a training from its log.
+"""Draw a report of a training run from its log.
 
-The log has one JSON object on each line, as tinytensor.train.Trainer writes it; a Trainer's
-folder will do too. Losses, metrics and the learning rate become curves. If the Trainer had
-watch=True, there are heat maps of layer by step: gradient norms, update-to-weight ratios, dead
-ReLUs. The log of a run that goes on, or was killed, gives a page of what is there.
+The log has one JSON object on each line, as tinytensor.train.Trainer writes it. You can also
+pass the Trainer's folder. Losses, metrics and the learning rate become curves. If the Trainer
+had watch=True, there are heat maps of layer by step: gradient norms, update-to-weight ratios,
+dead ReLUs. The run may still be in progress, or have been killed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import argparse
 
 from .script import add_open, check_output, tell
 
-HELP = "draw curves and heat maps of a training"
+HELP = "draw curves and heat maps of a training run"
 EXAMPLES = """\
   tinytensor report out/run/log.jsonl                 writes report.html
   tinytensor report out/run -o run.html --open
@@ -20,11 +20,11 @@ EXAMPLES = """\
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("log", help="log.jsonl, or the folder that it is in")
+    parser.add_argument("log", help="log.jsonl, or its folder")
     parser.add_argument(
         "-o", "--output", default="report.html", metavar="FILE", help="default: report.html"
     )
-    parser.add_argument("--title", help="of the page")
+    parser.add_argument("--title", help="title of the page")
     add_open(parser)
 
 

@@ -1,8 +1,8 @@
-"""Running a user's script up to the `loss.backward()` that is asked for.
+"""Run a user's script up to the requested `loss.backward()`.
 
-A picture is made at that moment: the graph is whole, and the optimiser has not changed the weights
-yet. The rest of the script is not run, so a training of hours gives its page in its first step. A
-script without such a call runs to its end, and its variable is taken then.
+The picture is made at that moment: the graph is complete, and the optimiser has not changed the
+weights yet. The rest of the script is not run, so even a long training run takes only one step. A
+script without such a call runs to its end, and its variable is drawn then.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NAME = "loss"
 
 
 class _Found(BaseException):
-    """Ends the script from inside of backward(); `except Exception` in it must not catch this."""
+    """Ends the script from inside backward(). A BaseException, so `except Exception` misses it."""
 
 
 class ScriptFailed(Problem):
@@ -37,7 +37,7 @@ class ScriptFailed(Problem):
 
 
 def add_arguments(parser: argparse.ArgumentParser, output: str) -> None:
-    """The arguments of all commands that run a script."""
+    """Add the arguments of all commands that run a script."""
     parser.add_argument(
         "script",
         metavar="SCRIPT[:NAME]",
@@ -49,34 +49,34 @@ def add_arguments(parser: argparse.ArgumentParser, output: str) -> None:
         type=positive,
         default=1,
         metavar="N",
-        help="take the N-th backward() of the loss (default: 1)",
+        help="stop at the N-th backward() of the loss (default: 1)",
     )
     add_open(parser)
 
 
 def add_open(parser: argparse.ArgumentParser) -> None:
-    """--open, of all commands that write a page."""
-    parser.add_argument("--open", action="store_true", help="show the page in the browser")
+    """Add --open, for all commands that write a page."""
+    parser.add_argument("--open", action="store_true", help="open the page in the browser")
 
 
 def positive(text: str) -> int:
-    """A whole number from 1 on, for argparse."""
+    """An argparse type: a positive integer."""
     if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"got {text}, expected a whole number from 1 on")
+        raise argparse.ArgumentTypeError(f"got {text}, expected a positive integer")
     return int(text)
 
 
 def check_output(path: str, suffixes: tuple[str, ...]) -> None:
-    """Refuse, before the work is done, a file that cannot be written."""
+    """Raise before the work is done if the output file cannot be written."""
     if Path(path).suffix.lower() not in suffixes:
         raise Problem(f"got the output {path}, expected a name that ends in {', '.join(suffixes)}")
     folder = Path(path).resolve().parent
     if not folder.is_dir() or not os.access(folder, os.W_OK):
-        raise Problem(f"cannot write {path}: {folder} is no folder that can be written to")
+        raise Problem(f"cannot write {path}: {folder} is not a writable folder")
 
 
 def tell(options: argparse.Namespace, what: str) -> None:
-    """Say what was written, and show it if that was asked for."""
+    """Print what was written, and open it with --open."""
     print(clean(f"{options.output}: {what}"))
     if options.open:
         import webbrowser
@@ -95,7 +95,7 @@ def split_target(target: str) -> tuple[Path, str]:
 class Script:
     """A script that runs until the picture can be made.
 
-    watched: what was watched in the step that is wanted, such as a Recording; None before it
+    watched: what `watching()` returned for the requested step, such as a Recording; None before
     """
 
     def __init__(self, options: argparse.Namespace):
@@ -103,18 +103,18 @@ class Script:
         self.step: int = options.step
         self.arguments: list[str] = options.arguments
         self.watched: Any = None
-        self._calls = 0  # of backward() on the tensor of that name
+        self._calls = 0  # backward() calls on the tensor of that name
         self._others: list[str] = []  # names of other tensors that backward() was called on
-        self._problem: Exception | None = None  # that came up in drawing
+        self._problem: Exception | None = None  # raised while drawing
         if not self.path.is_file():
-            raise Problem(f"{self.path} is not there; expected a Python script, or SCRIPT:NAME")
+            raise Problem(f"{self.path} does not exist; expected a Python script, or SCRIPT:NAME")
 
     def run(
         self, watching: Callable[[], AbstractContextManager[Any]], draw: Callable[[Any], None]
     ) -> None:
         """Run the script, with `watching()` around the step, and draw its tensor.
 
-        At the end of a script without such a backward(), draw gets the variable of that name, or
+        If the script has no such backward(), draw gets the variable of that name at its end, or
         None.
         """
         self._watching, self._draw = watching, draw
@@ -136,7 +136,7 @@ class Script:
         self._at_the_end(variables)
 
     def _watch_if_next(self) -> None:
-        """Begin to watch when all steps before the one that is wanted are over."""
+        """Start watching once all steps before the requested one are done."""
         if self._calls == self.step - 1 and self.watched is None:
             self.watched = self._stack.enter_context(self._watching())
 
@@ -145,7 +145,7 @@ class Script:
         if self._calls:
             raise Problem(
                 f"{self.name}.backward() ran {self._calls} times in {self.path}, expected at least "
-                f"{self.step}, as --step says"
+                f"{self.step} (--step)"
             )
         if value is None and self._others:
             found = ", ".join(dict.fromkeys(self._others))
@@ -192,7 +192,7 @@ class Script:
         raise _Found
 
     # --------------------------------------------------------------------------------------
-    # As `python script.py …` would do it
+    # Run like `python script.py …`
     # --------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
@@ -206,7 +206,7 @@ class Script:
             sys.argv, sys.path[:] = arguments, path
 
     def _print_traceback(self, error: BaseException) -> None:
-        """The traceback from the script's own first line on, without ours."""
+        """Print the traceback from the script's first frame on, without our own frames."""
         own = error.__traceback__
         while own is not None and own.tb_frame.f_code.co_filename != str(self.path):
             own = own.tb_next

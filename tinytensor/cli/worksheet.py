@@ -1,8 +1,8 @@
-"""Write a worksheet: forward and backward to be computed by hand, on numbers that stay clean.
+"""Write a worksheet: forward and backward passes to compute by hand, with simple numbers.
 
-sheet.html is a page in which answers are typed in and checked at once; printed, its boxes are
-empty. sheet-key.html has all answers. .json and .xlsx hold the same, the latter as a spreadsheet
-that checks itself. The same seed gives the same sheet.
+sheet.html is a page that checks answers as you type them; its boxes are empty when printed.
+sheet-key.html has all answers. A .json file has the same content; .xlsx is a spreadsheet that
+checks itself. The same seed gives the same sheet.
 """
 
 from __future__ import annotations
@@ -13,30 +13,30 @@ from pathlib import Path
 from ..text import clean
 from .script import add_open, check_output
 
-HELP = "write a worksheet to be computed by hand"
+HELP = "write a worksheet to compute by hand"
 EXAMPLES = """\
   tinytensor worksheet backprop                       writes worksheet.html, worksheet-key.html
   tinytensor worksheet attention-backward --e3 --seed 7 -o sheet.html --open
   tinytensor worksheet layers --size large -o sheet.xlsx
-  tinytensor worksheet matmul --students 30           one seed for each of them
+  tinytensor worksheet matmul --students 30           one sheet per student, each with its own seed
   tinytensor worksheet matmul --students "Ada, Grace, Emmy"
 """
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("kind", metavar="KIND", help="what it is about; `list` names all kinds")
+    parser.add_argument("kind", metavar="KIND", help="the topic; `list` shows all kinds")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="default: 0")
     parser.add_argument(
         "--size", default="small", metavar="SIZE", help="small (default), medium or large"
     )
-    parser.add_argument("--e3", action="store_true", help="take e to be 3, for clean softmax")
+    parser.add_argument("--e3", action="store_true", help="use e = 3, for simple softmax values")
     parser.add_argument(
         "-o", "--output", default="worksheet.html", metavar="FILE",
-        help="default: worksheet.html; .json and .xlsx are known too",
+        help="default: worksheet.html; .json and .xlsx also work",
     )  # fmt: skip
     parser.add_argument(
         "--students", metavar="N|NAMES",
-        help="one sheet for each: how many, or names with commas between them",
+        help="one sheet each: a number of students, or names separated by commas",
     )  # fmt: skip
     add_open(parser)
 

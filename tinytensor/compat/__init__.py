@@ -52,7 +52,7 @@ PATHS = {
     "tinytensor.nn.modules.sparse": "nn.linear",
     "tinytensor.random": "tinytensor.create.random",
     "tinytensor.utils.data.dataloader": "tinytensor.utils.data.loader",
-    # Places of earlier versions, which programs and pickles name
+    # Module paths of earlier versions, which programs and pickles may contain
     "tinytensor.generator": "tinytensor.create.generator",
     "tinytensor.gradcheck": "tinytensor.autograd.gradcheck",
     "tinytensor.layout": "tinytensor.memory_format",

@@ -1,7 +1,7 @@
-"""Probability distributions with parameters that may be learned.
+"""Probability distributions with learnable parameters.
 
-`sample` draws without a gradient; `rsample` draws as a function of the parameters, so that
-gradients flow to them; `log_prob` is differentiable in the parameters and in the value.
+`sample` draws without a gradient. `rsample` draws as a function of the parameters, so that
+gradients flow to them. `log_prob` is differentiable in the parameters and in the value.
 """
 
 from .bernoulli import Bernoulli

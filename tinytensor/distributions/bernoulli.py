@@ -1,4 +1,4 @@
-"""Yes or no."""
+"""Bernoulli: a random variable that is 0 or 1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One of K things."""
+"""Categorical: one of K classes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from .distribution import Distribution, clamp_probs, lazy_property, one_of
 class Categorical(Distribution):
     """P(k) = probs[…, k], or softmax(logits)[…, k];  k = 0 … K−1
 
-    probs   (…, K), not negative; they are divided by their sum
-    logits  (…, K), any numbers
+    probs   (…, K), non-negative; normalised to sum to 1
+    logits  (…, K), any real numbers
     """
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: Any = None):

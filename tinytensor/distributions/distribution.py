@@ -1,4 +1,4 @@
-"""Distribution: what all of them have in common."""
+"""Distribution: the base class of all distributions."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ class Distribution:
         return Size((*tuple(sample_shape), *self.batch_shape, *self.event_shape))
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        """Draws, without a gradient."""
+        """Draw samples without a gradient."""
         with no_grad():
             return self.rsample(sample_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """Draws through which gradients flow to the parameters."""
-        raise NotImplementedError(f"{type(self).__name__}: there is no rsample; use sample")
+        """Draw samples through which gradients flow to the parameters."""
+        raise NotImplementedError(f"{type(self).__name__}: rsample is not supported; use sample")
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density, or of the probability, at value."""
+        """The log density, or log probability, at value."""
         raise NotImplementedError(f"{type(self).__name__}: log_prob is not written")
 
     def entropy(self) -> Tensor:
@@ -71,7 +71,7 @@ class Distribution:
         return self.entropy().exp()
 
     def _require(self, ok: Any, what: str, got: Tensor) -> None:
-        """Refuse parameters and values that are outside of what the distribution is made for."""
+        """Raise for parameters or values outside the distribution's domain."""
         if self._validate_args and not bool(ok.all()):
             raise ValueError(f"{type(self).__name__}: expected {what}, got {got}")
 
@@ -83,10 +83,10 @@ class Distribution:
 
 
 class lazy_property:
-    """A property that is computed on first use, and then kept in the instance.
+    """A property that is computed on first use, and then stored in the instance.
 
-    `functools.cached_property` holds a lock meanwhile, up to Python 3.11. A child that is forked
-    then would wait for it for ever.
+    Up to Python 3.11, `functools.cached_property` computes under a lock. A child forked during that
+    time would wait for the lock forever.
     """
 
     def __init__(self, compute: Callable[[Any], Tensor]):
@@ -101,7 +101,7 @@ class lazy_property:
 
 
 def broadcast(*parameters: Any) -> list[Tensor]:
-    """Numbers and tensors, as tensors of one shape."""
+    """Broadcast numbers and tensors to tensors of one shape."""
     tensors = [p for p in parameters if isinstance(p, Tensor)]
     dtype = tensors[0].dtype if tensors else get_default_dtype()
     made = [p if isinstance(p, Tensor) else tensor(p, dtype=dtype) for p in parameters]
@@ -109,13 +109,13 @@ def broadcast(*parameters: Any) -> list[Tensor]:
 
 
 def clamp_probs(probs: Tensor) -> Tensor:
-    """Probabilities a little above 0 and below 1, so that their logarithms are finite."""
+    """Clamp probabilities to [eps, 1 − eps], so that their logarithms are finite."""
     eps = finfo(probs.dtype).eps
     return probs.clamp(min=eps, max=1 - eps)
 
 
 def one_of(name: str, probs: Any, logits: Any) -> Any:
-    """The one of the two that is given."""
+    """probs or logits, whichever is given."""
     if (probs is None) == (logits is None):
         raise ValueError(f"{name}: expected either probs or logits, and not both")
     return logits if probs is None else probs

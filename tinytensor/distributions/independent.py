@@ -1,4 +1,4 @@
-"""Several independent numbers as one event."""
+"""Independent: treat batch dimensions as parts of one event."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .distribution import Distribution
 
 
 class Independent(Distribution):
-    """The last dimensions of the batch as one event: log p is the sum over them
+    """Makes the last batch dimensions part of the event: log p is the sum over them
 
     Independent(Normal(loc, scale), 1) with loc (B, D): B draws of D numbers each, log_prob (B,).
     """

@@ -1,4 +1,4 @@
-"""How far one distribution is from another: KL(p ‖ q) = E_p[log p − log q]."""
+"""The Kullback-Leibler divergence of two distributions: KL(p ‖ q) = E_p[log p − log q]."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RULES: dict[tuple[type, type], Callable] = {}
 
 
 def register_kl(type_p: type, type_q: type) -> Callable:
-    """A decorator for the rule of two classes: @register_kl(Normal, Normal)."""
+    """Decorate the rule for two classes: @register_kl(Normal, Normal)."""
 
     def decorator(rule: Callable) -> Callable:
         _RULES[type_p, type_q] = rule
@@ -34,8 +34,8 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
             if (class_p, class_q) in _RULES:
                 return _RULES[class_p, class_q](p, q)
     raise NotImplementedError(
-        f"kl_divergence: got {type(p).__name__} and {type(q).__name__}, expected two with a rule; "
-        "write one with register_kl"
+        f"kl_divergence: got {type(p).__name__} and {type(q).__name__}, expected classes with "
+        "a registered rule; add one with register_kl"
     )
 
 
@@ -73,6 +73,6 @@ def _independent_independent(p: Any, q: Any) -> Tensor:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
         raise NotImplementedError(
             f"kl_divergence: got {p.reinterpreted_batch_ndims} and {q.reinterpreted_batch_ndims} "
-            "dimensions of the event, expected the same number"
+            "event dimensions, expected the same number"
         )
     return p.total(kl_divergence(p.base_dist, q.base_dist))

@@ -1,4 +1,4 @@
-"""The bell curve."""
+"""The normal (Gaussian) distribution."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Normal(Distribution):
     """p(x) = exp(−½·((x − loc) / scale)²) / (scale·√(2π))
 
     loc    the mean
-    scale  the standard deviation, above 0
+    scale  the standard deviation, > 0
     """
 
     has_rsample = True

@@ -1,4 +1,4 @@
-"""Every number of an interval alike."""
+"""The uniform distribution on an interval."""
 
 from __future__ import annotations
 

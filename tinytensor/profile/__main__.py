@@ -18,14 +18,14 @@ def main(arguments: list[str] | None = None) -> None:
         prog="python -m tinytensor.profile",
         description="Run a script, then show where its time went, by op and by module.",
     )
-    parser.add_argument("--svg", default="profile.svg", help="the picture's file; profile.svg")
-    parser.add_argument("--rows", type=int, default=TOP, help=f"of each table; {TOP}")
+    parser.add_argument("--svg", default="profile.svg", help="output file; default: profile.svg")
+    parser.add_argument("--rows", type=int, default=TOP, help=f"rows per table; default: {TOP}")
     parser.add_argument("script", help="a Python file")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script is given")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the script")
     options = parser.parse_args(arguments)
     script = clean(options.script)
     if not Path(options.script).is_file():
-        parser.error(f"{script}: there is no such file; give the path of a Python script")
+        parser.error(f"{script}: there is no such file; pass the path of a Python script")
 
     argv, path = sys.argv, sys.path[:]
     sys.argv = [options.script, *options.arguments]

@@ -74,7 +74,7 @@ def _tree(stacks: dict[Stack, float], total: float) -> Box:
 def _drawn(
     name: str, seconds: float, total: float, left: float, row: int, scale: float, colour: str
 ) -> str:
-    """One box, with its name cut to the room there is."""
+    """One box, with its name shortened to fit."""
     name = one_line(name)
     width, top = seconds * scale, HEAD + ROW * row
     room = int((width - 6) / LETTER)

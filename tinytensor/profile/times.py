@@ -1,4 +1,4 @@
-"""Times: what a profile measured, by op and by module, as a table and as a flame graph.
+"""Times: the results of a profile by op and by module, as a table and as a flame graph.
 
 An op that runs inside another one (a rule may call ops) is counted once, in the module and the
 direction of the outer op. Its time is subtracted from the outer op's time.
@@ -20,7 +20,7 @@ from .flame_graph import flame_graph
 
 FORWARD, BACKWARD, STEP = "forward", "backward", "step"
 TOP = 25  # rows of a table
-LONGEST = 80  # characters of a name in it
+LONGEST = 80  # the most characters of a name in it
 _lock = threading.RLock()  # guards the entries of all Times
 at_fork([HeldLock(_lock)])
 

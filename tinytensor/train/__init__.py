@@ -1,14 +1,14 @@
-"""Training: the loop, with validation, checkpoints, a log and a picture of the loss.
+"""Training: the loop, with validation, checkpoints, a log and a loss curve.
 
 trainer.py       Trainer: epoch → batch → step
 resume.py        the state of a training, saved to a file and restored
-batches.py       batches from anything, of any structure
+batches.py       batches from any iterable, of any structure
 figures.py       loss and metrics: as numbers, averaged, in eval mode
-random_state.py  where the random numbers come from, kept and restored
-log.py           the JSON lines
+random_state.py  save and restore the random number generators
+log.py           the log: one JSON object per line
 curve.py         the loss curve, as SVG
-progress.py      what is seen meanwhile, and Ctrl-C
-watch.py         how each layer fares: gradients, updates, dead ReLUs
+progress.py      the progress display, and Ctrl-C
+watch.py         statistics of each layer: gradients, updates, dead ReLUs
 """
 
 from ..svg import svg_to_png

@@ -1,4 +1,4 @@
-"""Batches as the Trainer takes them: from anything, on any device, of any structure."""
+"""Batches for the Trainer: from any iterable, on any device, of any structure."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ..utils.data import DataLoader, IterableDataset
 
 
 def as_loader(data: Any) -> DataLoader:
-    """`data` itself if it is a DataLoader; else one that gives the batches of any iterable."""
+    """`data` if it is a DataLoader; otherwise a DataLoader over an iterable of batches."""
     if isinstance(data, DataLoader):
         return data
     return DataLoader(_Batches(data), batch_size=None, collate_fn=_unchanged)
 
 
 class _Batches(IterableDataset):
-    """Batches that someone else has made."""
+    """An iterable of ready-made batches, as a dataset."""
 
     def __init__(self, batches: Iterable):
         self.batches = batches
@@ -34,7 +34,7 @@ def _unchanged(batch: Any) -> Any:
 
 
 def on_device(batch: Any, device: Any) -> Any:
-    """The batch with its tensors, however deep in tuples, lists and dicts, on the device."""
+    """Move all tensors of a batch, nested in tuples, lists and dicts, to the device."""
     if isinstance(batch, Tensor):
         return batch.to(device)
     if isinstance(batch, dict):
@@ -47,7 +47,7 @@ def on_device(batch: Any, device: Any) -> Any:
 
 
 def samples_in(batch: Any) -> int:
-    """The first size of the first tensor in the batch; 1 if there is none."""
+    """The first dimension of the first tensor in the batch; 1 if there is none."""
     if isinstance(batch, Tensor):
         return len(batch) if batch.dim() else 1
     if isinstance(batch, dict):

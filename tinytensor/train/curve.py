@@ -1,4 +1,4 @@
-"""The loss curve of a training, drawn as SVG text."""
+"""Draw the loss curve of a training run as SVG."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ..text import one_line
 WIDTH, HEIGHT = 720, 420
 LEFT, RIGHT, TOP, BOTTOM = 70, 30, 40, 50  # margins around the plot, in pixels
 TRAINING, VALIDATION = "#2563eb", "#ea580c"
-TITLE = 44  # characters of a title, which ends where the legend begins
+TITLE = 44  # the most characters of a title, so that it ends before the legend
 MOST_POINTS = 400  # more are averaged in groups
 
 Points = list[tuple[float, float]]
 
 
 def loss_curve(records: Iterable[dict[str, Any]], title: str = "Loss") -> str:
-    """The losses of a Trainer's log, over the steps, as the text of an SVG picture.
+    """Plot the losses of a Trainer's log over the steps; returns SVG text.
 
-    records: those with "loss" make the training curve, those with "val_loss" that of validation.
-    The vertical axis is logarithmic if the losses are positive and far apart.
+    records: "loss" gives the training curve, "val_loss" the validation curve.
+    The vertical axis is logarithmic if the losses are positive and span a wide range.
     """
     records = list(records)
     curves = {
@@ -60,14 +60,14 @@ def _is_finite(value: Any) -> bool:
 
 
 def _averaged(points: Points) -> Points:
-    """At most MOST_POINTS points, each the mean of as many neighbours as that takes."""
+    """At most MOST_POINTS points, each the mean of a group of neighbours."""
     size = math.ceil(len(points) / MOST_POINTS)
     groups = [points[i : i + size] for i in range(0, len(points), size or 1)]
     return [(sum(x for x, _ in g) / len(g), sum(y for _, y in g) / len(g)) for g in groups]
 
 
 def _grid(x_axis: Axis, y_axis: Axis) -> list[str]:
-    """The frame, a line and a number for each tick, and the names of the axes."""
+    """The frame, a line and a number for each tick, and the axis labels."""
     bottom, right = HEIGHT - BOTTOM, WIDTH - RIGHT
     middle_x, middle_y = (LEFT + right) / 2, (TOP + bottom) / 2
     turned = f"translate(18 {middle_y}) rotate(-90)"

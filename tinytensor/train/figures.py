@@ -1,4 +1,4 @@
-"""Figures of batches, such as the loss: as numbers, averaged, and measured in eval mode."""
+"""Loss and metrics of batches: as numbers, averaged, and measured in eval mode."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from ..tensor import Tensor
 
-# What each line of the log has beside the metrics.
+# Names that the lines of the log use besides the metrics.
 RESERVED = frozenset({"step", "epoch", "time", "lr", "grad_norm", "layers"})
 
 
@@ -36,7 +36,7 @@ class Averages:
 
 @contextmanager
 def eval_mode(model: Any) -> Iterator[None]:
-    """Every module in eval mode inside, and in its own mode again afterwards."""
+    """Put every module into eval mode for a block, then restore its own mode."""
     modes = {module: module.training for module in model.modules()}
     model.eval()
     try:
@@ -55,7 +55,7 @@ def loss_and_figures(result: Any) -> tuple[Any, dict[str, float]]:
     if not RESERVED.isdisjoint(metrics):
         name = next(name for name in metrics if name in RESERVED)
         raise ValueError(
-            f"Trainer: got a metric called {name!r}, expected another name, as the log has a "
-            "figure of its own under it"
+            f"Trainer: got a metric called {name!r}, expected another name, as the log uses this "
+            "one itself"
         )
     return loss, {name: float(value) for name, value in {"loss": loss, **metrics}.items()}

@@ -1,4 +1,4 @@
-"""The log of a training: one JSON object on each line of a file."""
+"""The log of a training run: one JSON object on each line of a file."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from ..serialize import sync_folder
 
 
 class Log:
-    """Records, in memory and, if there is a path, in a file.
+    """Keeps records in memory and, with a path, in a file.
 
-    Each line is written out at once, so a killed process leaves whole lines, but for the last. The
-    number of bytes written, `size`, goes into the checkpoint: a training that goes on from there
-    cuts off what came after it, and writes those lines anew. Lines are always written at `size`, so
-    that a write which failed or was interrupted is simply done again.
+    Each line is written at once, so a killed process leaves whole lines except perhaps the last.
+    The checkpoint holds `size`, the number of bytes written: a run that resumes from it truncates
+    the file there and writes later lines again. Writes always start at `size`, so that one that
+    failed or was interrupted is simply repeated.
     """
 
     def __init__(self, path: Path | None):
         self.path = path
         self.records: list[dict[str, Any]] = []
         self.size = 0
-        self._waiting = b""  # lines that could not be written, say as the disk was full
+        self._waiting = b""  # lines that could not be written, for example on a full disk
 
     def begin(self, size: int = 0) -> None:
-        """Keep the first `size` bytes of the file, without a half line at their end."""
+        """Keep the first `size` bytes of the file, without an incomplete last line."""
         self.records, self.size, self._waiting = [], 0, b""
         if self.path is None:
             return
@@ -46,7 +46,7 @@ class Log:
         sync_folder(self.path.parent)
 
     def write(self, record: dict[str, Any]) -> None:
-        """Add a record; nan and inf, which JSON does not know, become null."""
+        """Add a record; nan and inf, which JSON lacks, become null."""
         record = _as_json(record)
         line = json.dumps(record).encode() + b"\n"
         self._waiting += line
@@ -64,13 +64,13 @@ class Log:
                 file.write(self._waiting)
                 file.truncate()
         except OSError:
-            with suppress(OSError):  # not half of it: all of it comes with the next line
+            with suppress(OSError):  # leave no partial line; the next write repeats it
                 os.truncate(self.path, self.size)
             raise
         self.size, self._waiting = end, b""
 
     def sync(self) -> None:
-        """See to it that what was written is on the disk."""
+        """Flush the file to the disk."""
         self._flush()
         if self.path is not None and self.path.exists():
             with open(self.path, "ab") as file:

@@ -1,4 +1,4 @@
-"""What is seen of a training while it runs, and how Ctrl-C and SIGTERM end it."""
+"""Show the progress of a training run, and end it cleanly on Ctrl-C or SIGTERM."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 from ..text import clean, one_line
 
 SECONDS_BETWEEN_LINES = 5.0
-LONGEST = 40  # characters of a figure and its name
+LONGEST = 40  # the most characters of a figure with its name
 
 
 class Progress:
-    """A bar with the latest figures, by tqdm, on a terminal; else a line every few seconds.
+    """A tqdm bar with the latest figures on a terminal; otherwise a line every few seconds.
 
-    Both go to stderr, so that a script's results alone are on stdout.
+    Both go to stderr, which leaves stdout to the script's results.
     """
 
     def __init__(self, shown: bool, step: int, total: int | None):
@@ -29,11 +29,11 @@ class Progress:
             try:
                 from tqdm import tqdm
             except ImportError:
-                return  # lines will do
+                return  # print lines instead
             self.bar = tqdm(initial=step, total=total, unit="step", dynamic_ncols=True)
 
     def update(self, step: int, figures: dict[str, Any]) -> None:
-        """Show how far the training is, and its latest figures."""
+        """Show the step and the latest figures."""
         if not self.shown:
             return
         if self.bar is not None:
@@ -75,10 +75,10 @@ def _texts(figures: dict[str, Any]) -> list[str]:
 
 
 class Stop:
-    """Inside of `with Stop() as stop:` the first Ctrl-C or SIGTERM only sets `stop.signal`.
+    """Inside `with Stop() as stop:` the first Ctrl-C or SIGTERM only sets `stop.signal`.
 
-    So the step under way is finished, and what is then saved is whole. The second one acts at once.
-    A program that handles these signals itself goes on to do so.
+    So the current step completes, and the checkpoint saved after it is consistent. A second signal
+    acts at once. A program's own handlers for these signals are left in place.
     """
 
     def __init__(self) -> None:
@@ -86,7 +86,7 @@ class Stop:
         self.replaced: dict[int, Any] = {}
 
     def __enter__(self) -> Stop:
-        if threading.current_thread() is threading.main_thread():  # others may not set handlers
+        if threading.current_thread() is threading.main_thread():  # only it may set handlers
             usual = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
             self.replaced = {n: h for n, h in usual.items() if signal.getsignal(n) is h}
             for number in self.replaced:

@@ -1,4 +1,4 @@
-"""Where the random numbers of a training come from, kept and restored."""
+"""Save and restore the states of all default random number generators."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..create.generator import default_generator_of, default_generators
 
 
 def random_state() -> dict[str, Any]:
-    """Where all default generators are: tinytensor's for each device, NumPy's and Python's."""
+    """The states of all default generators: tinytensor's for each device, NumPy's, Python's."""
     numpy = np.random.get_state(legacy=False)
     assert isinstance(numpy, dict)
     return {
@@ -22,7 +22,7 @@ def random_state() -> dict[str, Any]:
 
 
 def set_random_state(state: dict[str, Any]) -> None:
-    """Put all default generators back to where `random_state` found them."""
+    """Restore the states of all default generators from `random_state`."""
     for device, position in state["tinytensor"].items():
         default_generator_of(device).set_state(position)
     key = np.array(state["numpy"]["state"]["key"], dtype=np.uint32)

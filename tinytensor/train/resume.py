@@ -1,4 +1,4 @@
-"""Resumable: save the whole state of a training to a file, and restore it."""
+"""Resumable: save and restore everything that a training run depends on."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ CHECKPOINT, BEST, LOG = "checkpoint.safetensors", "best.safetensors", "log.jsonl
 
 
 class Resumable:
-    """The half of the Trainer that saves and restores.
+    """The part of the Trainer that saves and restores checkpoints.
 
-    step, epoch  steps and epochs that are done
-    position     where in train_data the next batch is
-    kept         {name: what has state_dict and load_state_dict}: the model, the optimiser, …
+    step, epoch  completed steps and epochs
+    position     the position of the next batch in train_data
+    kept         {name: object with state_dict and load_state_dict}: the model, the optimiser, …
     """
 
     folder: Path | None
@@ -67,22 +67,22 @@ class Resumable:
             thing.load_state_dict(state_dict["kept"][name])
         if self.val_data is not None and state_dict["val_data"] is not None:
             self.val_data.load_state_dict(state_dict["val_data"])
-        set_random_state(state_dict["random"])  # last: nothing of the above may draw after it
+        set_random_state(state_dict["random"])  # last: the code above may draw random numbers
 
     def save_checkpoint(self) -> None:
-        """Write the checkpoint. The old one is there until the new one is whole."""
+        """Write the checkpoint. The old one is replaced only when the new one is complete."""
         if self.folder is None or self._saved == (self.step, self.epoch):
             return
         with naming(self.folder / LOG):
-            self.log.sync()  # the lines that the checkpoint counts on
+            self.log.sync()  # the checkpoint refers to these lines
         with naming(self.folder / CHECKPOINT):
             save(self.state_dict(), self.folder / CHECKPOINT)
         self._saved = (self.step, self.epoch)
 
     def load_checkpoint(self) -> None:
-        """Go back to the folder's checkpoint; later lines of the log are cut off."""
+        """Restore the folder's checkpoint, and cut off later lines of the log."""
         if self.folder is None:
-            raise RuntimeError("Trainer.load_checkpoint: there is no folder to load from")
+            raise RuntimeError("Trainer.load_checkpoint: the Trainer has no folder to load from")
         path = self.folder / CHECKPOINT
         state = load(path)
         if not isinstance(state, dict) or not self.state_dict().keys() <= state.keys():
@@ -94,16 +94,16 @@ class Resumable:
         try:
             self.load_state_dict(state)
         except (ValueError, KeyError, RuntimeError) as error:
-            raise RuntimeError(f"Trainer: {path} is of another training ({error})") from error
+            raise RuntimeError(f"Trainer: {path} is from another training ({error})") from error
         with naming(self.folder / LOG):
             self.log.begin(state["log_bytes"])
         self._saved = (self.step, self.epoch)
 
     def begin(self, resume: bool) -> None:
-        """Go on from the folder's checkpoint, or start anew with an empty log.
+        """Resume from the folder's checkpoint, or start with an empty log.
 
-        The first checkpoint is written before the first step: a training that is killed early can
-        go on from it, and a folder that cannot be written to shows at once.
+        The first checkpoint is written before the first step, so that a run killed early can be
+        resumed, and a folder that cannot be written to is reported at once.
         """
         if self.val_data is not None:
             self.val_data.reset()
@@ -115,23 +115,23 @@ class Resumable:
             return
         with naming(self.folder):
             make_folder(self.folder)
-            for half_written in self.folder.glob(".*.part"):  # by a killed process
+            for half_written in self.folder.glob(".*.part"):  # left by a killed process
                 half_written.unlink(missing_ok=True)
         if resume and (self.folder / CHECKPOINT).exists():
             self.load_checkpoint()
         else:
-            # It says that the log is empty, and so comes before the log is emptied: whenever the
-            # process dies, the folder has a training that can go on, a former one or this.
+            # This checkpoint records an empty log, so it is written before the log is emptied:
+            # whenever the process dies, the folder holds a run that can be resumed, old or new.
             self.save_checkpoint()
             with naming(self.folder / LOG):
                 self.log.begin()
         if self.best is None:
             with naming(self.folder / BEST):
-                (self.folder / BEST).unlink(missing_ok=True)  # of a former training
+                (self.folder / BEST).unlink(missing_ok=True)  # from an earlier run
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, and those above it, so that a power cut does not undo it."""
+    """Make a folder and its parents, synced to the disk to survive a power cut."""
     new = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     for path in new:
@@ -140,7 +140,7 @@ def make_folder(folder: Path) -> None:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Errors of the disk say which file, that nothing is lost, and what to do."""
+    """Restate disk errors: which file, that the existing one is unchanged, and what to do."""
     try:
         yield
     except OSError as error:

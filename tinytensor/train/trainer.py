@@ -3,9 +3,9 @@
     trainer = Trainer(model, optimizer, F.cross_entropy, train_data, val_data, folder="out/run")
     trainer.fit(epochs=10, resume=True)
 
-The loop is `fit`, `_train_epoch` and `_train_step`, in this order; `update` is one step of
-learning. All that a step depends on is in the checkpoint, so a training that was killed and goes on
-from there ends with the same weights, to the last bit, as one that was not.
+The loop is `fit`, `_train_epoch` and `_train_step`, in this order; `update` does one optimiser
+step. The checkpoint holds everything that a step depends on. So a run that was killed and resumed
+ends with the same weights, to the last bit, as an uninterrupted one.
 """
 
 from __future__ import annotations
@@ -40,33 +40,33 @@ class Trainer(Resumable):
 
     model             a Module
     optimizer         of the model's parameters
-    loss              loss(output, target); None: the model gives the loss itself
-    train_data        a DataLoader, or anything that gives batches each time it is iterated over
+    loss              loss(output, target); None: the model returns the loss itself
+    train_data        a DataLoader, or any iterable of batches that can be iterated over repeatedly
     val_data          the same, for validation
     scheduler         of the learning rate; ReduceLROnPlateau gets the monitored figure
-    scheduler_every   "step" or "epoch": when the scheduler goes on
+    scheduler_every   "step" or "epoch": when to step the scheduler
     metrics           {name: function(output, target)}, each a mean over the batch
-    clip_grad_norm    hold the norm of the gradients at or below this
+    clip_grad_norm    the largest allowed norm of the gradients
     validate_every    steps between validations; None: at the end of each epoch
-    monitor           the figure of validation that decides which model is best: "loss", or a metric
-    maximize          whether more of it is better
-    patience          stop after so many validations in a row without a better one
+    monitor           the validation figure that decides which model is best: "loss", or a metric
+    maximize          whether a larger monitored figure is better
+    patience          stop after this many validations in a row without improvement
     folder            for checkpoint.safetensors, best.safetensors, log.jsonl and curve.svg; None:
                       nothing is written
     checkpoint_every  steps between checkpoints; None: at the end of each epoch
     log_every         steps between lines of the log
     progress          whether to show progress, on stderr
-    on_nan            "error", or "skip": leave out steps whose loss or gradient is not finite
-    watch             whether lines of the log have the norms of each layer, see `Watch`
+    on_nan            "error", or "skip": skip steps whose loss or gradient is not finite
+    watch             whether to log statistics of each layer, see `Watch`
 
-    A subclass writes `training_step(batch)`, which gives the loss, or (loss, {metric: value}); or,
-    for more than one optimiser, `update(batch)`. What else is to be in the checkpoint goes into
-    `self.kept[name]`: anything with state_dict and load_state_dict.
+    A subclass overrides `training_step(batch)`, which returns the loss, or (loss, {metric: value});
+    or, for more than one optimiser, `update(batch)`. To add an object to the checkpoint, put it in
+    `self.kept[name]`; it needs state_dict and load_state_dict.
 
-    step, epoch       steps and epochs that are done
+    step, epoch       completed steps and epochs
     results           the latest means: of the epoch as loss, …, of validation as val_loss, …
     best, best_step   the best monitored figure, and its step
-    stopped           why `fit` ended: "epochs", "steps", "patience" or "interrupted", by a signal
+    stopped           why `fit` ended: "epochs", "steps", "patience", or "interrupted" by a signal
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class Trainer(Resumable):
         }
         for name, used in by_validation.items():
             if used and self.val_data is None:
-                raise ValueError(f"Trainer: {name} goes by validation; give val_data")
+                raise ValueError(f"Trainer: {name} needs validation; pass val_data")
 
     # --------------------------------------------------------------------------------------
     # The loop
@@ -140,18 +140,18 @@ class Trainer(Resumable):
     def fit(
         self, epochs: int | None = None, steps: int | None = None, resume: bool = False
     ) -> dict[str, float]:
-        """Train until so many epochs or steps are done, in all; returns `results`.
+        """Train up to a total number of epochs or steps; returns `results`.
 
-        resume: go on from the folder's checkpoint, if there is one. Otherwise a first `fit` starts
-        anew and replaces what is in the folder. A second one goes on where the first has ended.
+        resume: continue from the folder's checkpoint, if there is one. Otherwise the first `fit`
+        starts from scratch and overwrites the folder. A second `fit` continues where the first
+        ended.
 
-        Ctrl-C ends the training after the present step, with a checkpoint. So does SIGTERM, by
-        which batch systems and containers announce that they will end a process; then the process
-        ends as it would have at once, with exit code 143 in a shell. The second signal acts at
-        once.
+        Ctrl-C ends the training after the current step, with a checkpoint. So does SIGTERM, which
+        batch systems and containers send before they kill a process; the process then exits with
+        code 143, as it would have without the checkpoint. A second signal acts at once.
         """
         if epochs is None and steps is None:
-            raise TypeError("Trainer.fit: got no end; give epochs or steps")
+            raise TypeError("Trainer.fit: got neither epochs nor steps; pass one of them")
         self.epochs, self.steps = epochs, steps
         self.begin(resume)
         self.model.train()
@@ -163,11 +163,11 @@ class Trainer(Resumable):
             self._end()
         number = self._stop.signal
         if number is not None and (number == signal.SIGTERM or self.stopped != "interrupted"):
-            signal.raise_signal(number)  # what it asks for is not done yet
+            signal.raise_signal(number)  # act on it now
         return self.results
 
     def _train_epoch(self) -> None:
-        """All batches of an epoch, or those that are left of it."""
+        """Train on all batches of an epoch, or on the remaining ones after a resume."""
         assert self.position is not None
         self.train_data.load_state_dict(self.position)
         for batch in self.train_data:
@@ -177,12 +177,12 @@ class Trainer(Resumable):
         if self.position["batches"] == 0:
             raise RuntimeError(
                 f"Trainer: train_data gave no batch in epoch {self.epoch + 1}, expected at least "
-                "one; is it smaller than one batch, with drop_last, or an iterator that is used up?"
+                "one; is it smaller than one batch, with drop_last, or an exhausted iterator?"
             )
         self._end_epoch()
 
     def _train_step(self, batch: Any) -> None:
-        """One step, and what is due after it."""
+        """One step, then logging, validation and checkpoint if they are due."""
         batch = on_device(batch, self.device)
         lr = float(self.optimizer.param_groups[0]["lr"])
         with self._watched() as layers:
@@ -204,7 +204,7 @@ class Trainer(Resumable):
         self._bar.update(self.step, {"epoch": self.epoch + 1, **figures, **self._validated()})
 
     def _watched(self) -> Any:
-        """Around the next step: gives its figures by layer, if they are wanted and logged."""
+        """A context for the next step: yields its figures by layer, if they will be logged."""
         if self.watch is None or (self.step + 1) % self.log_every:
             return nullcontext()
         return self.watch.step()
@@ -235,7 +235,7 @@ class Trainer(Resumable):
         return bool(self.stopped)
 
     def _is_last_batch(self) -> bool:
-        """Whether the epoch is over too: then it ends as any other."""
+        """Whether `steps` was reached on the last batch: then the epoch ends as usual."""
         assert self.position is not None
         return self.stopped == "steps" and self.position["batches"] == self._batches()
 
@@ -261,14 +261,14 @@ class Trainer(Resumable):
             self._bar.say(f"interrupted after step {self.step}{where}")
 
     # --------------------------------------------------------------------------------------
-    # One step of learning: what subclasses change
+    # One optimiser step: what subclasses override
     # --------------------------------------------------------------------------------------
 
     def training_step(self, batch: Any) -> Any:
         """The loss of a batch (inputs …, target), or (loss, {metric: value}).
 
         Validation uses it too, in eval mode and without gradients, unless `validation_step` is
-        written.
+        overridden.
         """
         if self.loss is None:
             return self.model(*batch)
@@ -283,7 +283,7 @@ class Trainer(Resumable):
         return self.training_step(batch)
 
     def update(self, batch: Any) -> dict[str, float]:
-        """Learn from one batch; returns the figures to log, "loss" among them."""
+        """Train on one batch; returns the figures to log, including "loss"."""
         self.optimizer.zero_grad()
         loss, figures = loss_and_figures(self.training_step(batch))
         if not self.is_finite("loss", figures["loss"]):
@@ -295,7 +295,7 @@ class Trainer(Resumable):
         return figures
 
     def clip_gradients(self) -> float:
-        """The norm of all gradients, before they are scaled down to clip_grad_norm."""
+        """Scale the gradients down to clip_grad_norm; returns their norm before that."""
         parameters = [p for group in self.optimizer.param_groups for p in group["params"]]
         norm = get_total_norm([p.grad for p in parameters if p.grad is not None])
         if self.clip_grad_norm is not None:
@@ -303,11 +303,11 @@ class Trainer(Resumable):
         return float(norm)
 
     def is_finite(self, name: str, value: float) -> bool:
-        """Whether a step can be taken; if not, an error, unless on_nan is "skip"."""
+        """Whether the value is finite; if not, raises unless on_nan is "skip"."""
         if not math.isfinite(value) and self.on_nan == "error":
             raise FloatingPointError(
                 f"Trainer: the {name} is {value} at step {self.step + 1} (epoch {self.epoch + 1}); "
-                "lower the learning rate, clip_grad_norm=1.0, or on_nan='skip' to leave out such "
+                "lower the learning rate, or set clip_grad_norm=1.0, or on_nan='skip' to skip such "
                 "steps"
             )
         return math.isfinite(value)
@@ -318,18 +318,18 @@ class Trainer(Resumable):
 
     @property
     def device(self) -> Any:
-        """Where the parameters are: batches are moved there."""
+        """The device of the parameters; batches are moved there."""
         return self.optimizer.param_groups[0]["params"][0].device
 
     # --------------------------------------------------------------------------------------
-    # Validation, log and picture
+    # Validation, log and loss curve
     # --------------------------------------------------------------------------------------
 
     def evaluate(self, data: Iterable | None = None) -> dict[str, float]:
         """The means of loss and metrics over val_data, or over other data.
 
-        In eval mode, without gradients, and with random numbers of its own, the same ones every
-        time: training goes on as if there had been no evaluation.
+        Runs in eval mode, without gradients, and with its own random numbers, the same every time:
+        training continues as if there had been no evaluation.
         """
         loader = self.val_data if data is None else as_loader(data)
         if loader is None:
@@ -346,7 +346,7 @@ class Trainer(Resumable):
         return averages.means()
 
     def _validate(self) -> dict[str, float]:
-        """Evaluate, keep the model if it is the best so far, and return the figures as val_…"""
+        """Evaluate, save the model if it is the best so far, and return the figures as val_…"""
         if self.val_data is None:
             return {}
         figures = self.evaluate()
@@ -370,9 +370,9 @@ class Trainer(Resumable):
         return {name: value for name, value in self.results.items() if name.startswith("val_")}
 
     def load_best(self) -> None:
-        """Give the model the weights of the best validation so far."""
+        """Load the weights of the best validation so far into the model."""
         if self.folder is None or self.best is None:
-            raise RuntimeError("Trainer.load_best: there is none; it needs a folder and val_data")
+            raise RuntimeError("Trainer.load_best: no best model; it needs a folder and val_data")
         self.model.load_state_dict(load(self.folder / BEST))
 
     def _write_log(self, figures: dict[str, Any]) -> None:
@@ -385,7 +385,7 @@ class Trainer(Resumable):
                 self.log.write({**where, **figures, "time": round(self.seconds, 3)})
 
     def save_curve(self, path: str | os.PathLike, title: str = "Loss") -> None:
-        """Draw the losses over the steps, into a file .svg or .png."""
+        """Plot the losses over the steps to a .svg or .png file."""
         path = Path(path)
         picture = loss_curve(self.log.records, title)
         content = svg_to_png(picture) if path.suffix == ".png" else picture.encode()

@@ -1,15 +1,15 @@
-"""Watch: how each layer fares in a step of training, for the log.
+"""Watch: statistics of each layer in a training step, for the log.
 
     trainer = Trainer(model, optimizer, loss, data, folder="out/run", watch=True)
 
-or in a loop of one's own:
+or in your own loop:
 
     watch = Watch(model)
     with watch.step() as layers:
         loss = …; loss.backward(); optimizer.step()
     print(layers["grad_norm"])
 
-`graph.training_report` draws it. Off, it costs nothing; on, a copy of the weights for each step.
+`graph.training_report` plots them. Watching a step costs one copy of the weights.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ Figures = dict[str, dict[str, float | None]]
 
 
 class Watch:
-    """Figures of each layer, a layer being a module that has parameters of its own:
+    """Statistics of each layer (a module with parameters of its own):
 
-    grad_norm     ‖g‖, of the gradients that the optimiser got
-    update_ratio  ‖w after − w before‖ / ‖w before‖; about 1e-3 is usual
-    dead_relu     the share of a ReLU's units that gave 0 for the whole batch
+    grad_norm     ‖g‖ of the gradients that the optimiser used
+    update_ratio  ‖w after − w before‖ / ‖w before‖; typically about 1e-3
+    dead_relu     the fraction of a ReLU's units that are 0 for the whole batch
 
-    A figure that cannot be had, or is not finite, is None.
+    A figure that is missing or not finite is None.
     """
 
     def __init__(self, model: Any):
@@ -46,16 +46,16 @@ class Watch:
 
     @contextmanager
     def step(self) -> Iterator[Figures]:
-        """Watch what happens in the block: a forward, a backward and an update.
+        """Watch a block: a forward, a backward and an update.
 
-        Gives a dict that is filled at the end of the block.
+        Yields a dict that is filled at the end of the block.
         """
         before = {name: [p.array.copy() for p in layer] for name, layer in self.layers.items()}
         figures: Figures = {}
         relus = _ReluCounter()
         mode = state.mode
         others = mode.recording
-        mode.recording = relus if others is None else others  # one who draws the graph goes first
+        mode.recording = relus if others is None else others  # an active recording has priority
         try:
             yield figures
         finally:
@@ -74,14 +74,14 @@ class Watch:
 
 
 def _norm(arrays: list[Array]) -> float | None:
-    """The norm of all numbers of some arrays; None if there are none."""
+    """The norm of all elements of the arrays together; None if there are none."""
     if not arrays:
         return None
     return _finite(math.sqrt(sum(_square(array) for array in arrays)))
 
 
 def _square(array: Array) -> float:
-    """Σ x², in float64, as that of float16 numbers is soon beyond float16."""
+    """Σ x² in float64: in float16 it would soon overflow."""
     flat = array.reshape(-1).astype(np.float64)  # (…) → (n)
     return float(flat @ flat)
 
@@ -96,7 +96,7 @@ def _finite(value: float) -> float | None:
 
 
 class _ReluCounter:
-    """Looks at every op of the thread and counts units of ReLUs, by the module they are in."""
+    """A recording that counts the units of ReLUs, and the dead ones, by module."""
 
     def __init__(self) -> None:
         self.units: dict[str, int] = {}

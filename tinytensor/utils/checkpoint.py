@@ -1,8 +1,8 @@
-"""Checkpointing: less memory for more time. Intermediate values are computed again in backward.
+"""Checkpointing: save memory by recomputing intermediate values in backward.
 
-The forward pass of a checkpointed function keeps only its inputs and outputs. When backward arrives
-at it, the function runs a second time, with the random numbers of the first, and backward goes on
-through what that run recorded.
+The forward pass of a checkpointed function keeps only its inputs and outputs. When backward reaches
+it, the function runs a second time with the same random numbers, and backward continues through the
+graph of that run.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from .tree import flatten
 
 
 class Checkpoint(Op):
-    """y = function(args);  its rule runs the function again and differentiates that.
+    """y = function(args);  backward runs the function again and differentiates that run.
 
-    Its edges are whatever the function depended on: its arguments, and the parameters and other
-    tensors that it used by itself.
+    Its edges lead to everything the function depended on: its arguments, and the parameters and
+    other tensors that it used.
     """
 
     def __init__(self, call: Call, start: int, made: dict[int, Variable]):
         arrays = [tensor.array for tensor in made.values()]
         outside = _ends(map(edge_of, made.values()), start)
         enter_graph(self, outside, [a.shape for a in arrays], [a.dtype for a in arrays])
-        self.positions = tuple(made)  # of the outputs that the function made
+        self.positions = tuple(made)  # positions of the outputs that the function computed
         self._tracked = -1
         self._kept = call  # the walk frees it when the rule has run
         leaves = [edge for edge in outside if isinstance(edge, Variable)]
         self._saved = call.versions + [(writes_of(leaf), writes_of(leaf)[0]) for leaf in leaves]
 
     def fill_missing(self, grads: list) -> list:
-        return grads  # an output without a gradient is simply not a root of the inner walk
+        return grads  # an output without a gradient is not a root of the inner walk
 
     def backward(self, *grads: Any) -> tuple:
         create_graph = state.mode.grad
@@ -57,8 +57,8 @@ class Checkpoint(Op):
             out = outputs[position]
             if not isinstance(out, Variable) or out.array.shape != shape:
                 raise GradientError(
-                    f"checkpoint: output {position} is not what it was in the forward pass, of "
-                    f"shape {tuple(shape)}; the function must give the same result each time"
+                    f"checkpoint: output {position} differs from the forward pass, where it had "
+                    f"shape {tuple(shape)}; the function must return the same result each time"
                 )
             edge = edge_of(out)
             if g is not None and edge is not None:
@@ -73,7 +73,7 @@ class Checkpoint(Op):
         return tuple(wanted[edge] for edge in self._edges)
 
     def _unchanged_call(self) -> Call:
-        """The call, if what it depends on is still there and as it was."""
+        """The call; raises if it was freed, or if a tensor it depends on was changed."""
         if self._kept is None:
             raise freed_values(self)
         for writes, version in self._saved:
@@ -84,12 +84,12 @@ class Checkpoint(Op):
 
 
 def _ends(roots: Iterable[Any], start: int) -> list:
-    """What the roots depend on that was there before the moment `start`."""
+    """The nodes and leaves the roots depend on that are older than `start`."""
     return [node for node in collect(roots, start) if node._order <= start]
 
 
 class Call:
-    """A function with its arguments and the random state it starts from: it can be run again."""
+    """A function call that can be run again: function, arguments and initial random state."""
 
     def __init__(self, function: Callable, args: tuple, kwargs: dict, preserve_rng_state: bool):
         self.function, self.args, self.kwargs = function, args, kwargs
@@ -104,7 +104,7 @@ class Call:
         self.context: Any = nullcontext()
 
     def again(self, scope: str) -> Any:
-        """Run as the first time: recorded, in the same module, with the same random numbers."""
+        """Run the call again: recorded, in the same module, with the same random numbers."""
         mode = state.mode
         scope_before, grad_before = mode.scope, mode.grad
         random_before = {d: default_generator_of(d).get_state() for d in self.random_states}
@@ -138,12 +138,11 @@ def checkpoint(
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """function(*args, **kwargs), without keeping its intermediate values: backward runs it again.
+    """Call function(*args, **kwargs) without keeping intermediate values; backward runs it again.
 
     preserve_rng_state: the second run draws the same random numbers, as dropout needs. context_fn
-    returns two context managers, one for each run. There is one implementation, which does what
-    PyTorch's use_reentrant=False does; use_reentrant, determinism_check, debug and early_stop
-    change nothing.
+    returns two context managers, one for each run. This is PyTorch's use_reentrant=False, the only
+    implementation here; use_reentrant, determinism_check, debug and early_stop have no effect.
     """
     first, second = context_fn() if context_fn is not None else (nullcontext(), nullcontext())
     if not state.mode.grad:
@@ -165,7 +164,7 @@ def checkpoint(
         return outputs
     node = Checkpoint(call, start, made)
     for slot, (i, value) in enumerate(made.items()):
-        # The same memory, now the checkpoint's output: what the first run recorded is dropped.
+        # The same memory, as an output of the checkpoint; the graph of the first run is dropped.
         values[i] = value.detach()
         values[i]._tracked, values[i]._node = True, Output(node, slot, value.array)
     return rebuild(values)

@@ -1,10 +1,10 @@
-"""Text to numbers and back: by character, by word, or by pieces that byte-pair encoding learns.
+"""Tokenizers: convert text to ids and back, by character, by word, or by byte-pair encoding.
 
     tokenizer = BPETokenizer.train(text, vocab_size=512, special_tokens=["<pad>", "<eos>"])
     ids = tokenizer.encode("a sentence<eos>")
     assert tokenizer.decode(ids) == "a sentence<eos>"
 
-Special tokens have ids of their own, the first ones, and are recognised in the text.
+Special tokens have the first ids, and are recognised in the text.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..serialize import write_whole
 
 
 class Tokenizer:
-    """Base class. vocab: every token, in the order of their ids. unk: stands for unknown ones."""
+    """Base class. vocab: every token, in the order of their ids. unk: replaces unknown ones."""
 
     kind = ""
 
@@ -36,7 +36,7 @@ class Tokenizer:
         self.vocab = [*self.special_tokens, *others]
         self.ids = {token: i for i, token in enumerate(self.vocab)}
         if len(self.ids) != len(self.vocab):
-            raise ValueError(f"{type(self).__name__}: a token is twice in the vocabulary")
+            raise ValueError(f"{type(self).__name__}: a token occurs twice in the vocabulary")
         # Longest first, so that "<eos2>" is not read as "<eos" and "2>".
         longest_first = sorted(self.special_tokens, key=len, reverse=True)
         self._special = re.compile("|".join(map(re.escape, longest_first)) or r"(?!)")
@@ -55,7 +55,7 @@ class Tokenizer:
             if self.unk is None:
                 raise KeyError(
                     f"{type(self).__name__}: {token!r} is not in the vocabulary of "
-                    f"{len(self.vocab)} tokens; give unk= for unknown tokens"
+                    f"{len(self.vocab)} tokens; pass unk= for unknown tokens"
                 )
             found = self.ids[self.unk]
         return found
@@ -99,17 +99,17 @@ class Tokenizer:
     # --------------------------------------------------------------------------------------
 
     def state(self) -> dict[str, Any]:
-        """What it takes to make this tokenizer again."""
+        """The arguments that recreate this tokenizer."""
         return {"vocab": self.vocab, "special_tokens": self.special_tokens, "unk": self.unk}
 
     def save(self, f: str | os.PathLike) -> None:
-        """Write to a JSON file, whole or not at all."""
+        """Write to a JSON file, atomically."""
         content = json.dumps({"kind": self.kind, **self.state()})
         write_whole(Path(f), content.encode())
 
     @staticmethod
     def load(f: str | os.PathLike) -> Tokenizer:
-        """Read what `save` wrote; gives the tokenizer of the kind that was saved."""
+        """Read a file written by `save`; returns a tokenizer of the kind that was saved."""
         try:
             state = json.loads(Path(f).read_text())
             kind = _KINDS[state.pop("kind")]
@@ -119,7 +119,7 @@ class Tokenizer:
 
 
 class CharTokenizer(Tokenizer):
-    """A token for each character. Decoding gives back the very text, unknown characters aside."""
+    """One token per character. Decoding restores the exact text, except unknown characters."""
 
     kind = "char"
 
@@ -135,7 +135,7 @@ class CharTokenizer(Tokenizer):
 
 
 class WordTokenizer(Tokenizer):
-    """A token for each word, each run of spaces and each punctuation mark: nothing is lost."""
+    """One token per word, run of spaces or punctuation mark, so that decoding is exact."""
 
     kind = "word"
     _pieces = re.compile(r"\w+|\s+|[^\w\s]")
@@ -160,10 +160,10 @@ class WordTokenizer(Tokenizer):
 
 
 class BPETokenizer(Tokenizer):
-    """Byte-pair encoding: begins with the 256 bytes and merges the most frequent neighbours.
+    """Byte-pair encoding: starts from the 256 bytes and merges the most frequent neighbours.
 
-    Any text can be encoded, and decoding gives back the very text. A token is written as the
-    characters with the numbers of its bytes (Latin-1).
+    Any text can be encoded, and decoding restores the exact text. A token is stored as a string
+    with one character per byte (Latin-1).
     """
 
     kind = "bpe"
@@ -185,7 +185,7 @@ class BPETokenizer(Tokenizer):
         if clash:
             raise ValueError(f"BPETokenizer: {clash[0]!r} is a special token and a piece of text")
         super().__init__(list(pieces), special_tokens)
-        self._known: dict[str, list[str]] = {}  # words that were split already
+        self._known: dict[str, list[str]] = {}  # a cache of words that were split
 
     def state(self) -> dict[str, Any]:
         return {"merges": self.merges, "special_tokens": self.special_tokens}
@@ -198,7 +198,7 @@ class BPETokenizer(Tokenizer):
         counts = Counter(cls._words.findall(text))
         words = {word: _as_bytes(word) for word in counts}
         pairs: Counter[tuple[str, str]] = Counter()
-        where: dict[tuple[str, str], set[str]] = defaultdict(set)  # the words that hold a pair
+        where: dict[tuple[str, str], set[str]] = defaultdict(set)  # the words that contain a pair
         for word, pieces in words.items():
             for pair in zip(pieces, pieces[1:]):
                 pairs[pair] += counts[word]
@@ -208,7 +208,7 @@ class BPETokenizer(Tokenizer):
         pieces_known = 256 + len(special_tokens)
         made: set[str] = set()
         while pairs and pieces_known + len(made) < vocab_size:
-            best = max(pairs, key=lambda pair: (pairs[pair], pair))  # ties: the same every time
+            best = max(pairs, key=lambda pair: (pairs[pair], pair))  # ties are broken by the pair
             if pairs[best] < 2:
                 break
             merges.append(best)
@@ -221,7 +221,7 @@ class BPETokenizer(Tokenizer):
                 for pair in zip(after, after[1:]):
                     pairs[pair] += counts[word]
                     where[pair].add(word)
-            pairs += Counter()  # drops what is no longer there
+            pairs += Counter()  # drops pairs whose count is 0
         return cls(merges, special_tokens)
 
     def _split(self, text: str) -> list[str]:
@@ -234,7 +234,7 @@ class BPETokenizer(Tokenizer):
         return tokens
 
     def _merge_all(self, pieces: list[str]) -> list[str]:
-        """Apply the learned merges, those learned first first."""
+        """Apply the learned merges, in the order in which they were learned."""
         while len(pieces) > 1:
             known = [pair for pair in zip(pieces, pieces[1:]) if pair in self.ranks]
             if not known:
@@ -254,7 +254,7 @@ def _as_bytes(word: str) -> list[str]:
 
 
 def _merge(pieces: list[str], pair: tuple[str, str]) -> list[str]:
-    """Every occurrence of the pair as one piece, from the left."""
+    """Merge every occurrence of the pair into one piece, from the left."""
     merged: list[str] = []
     i = 0
     while i < len(pieces):

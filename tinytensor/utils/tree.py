@@ -1,4 +1,4 @@
-"""Nested tuples, lists and dicts of values, taken apart and put together again."""
+"""Flatten nested tuples, lists and dicts of values, and rebuild them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Rebuild = Callable[[Sequence[Any]], Any]
 
 
 def flatten(tree: Any) -> tuple[list, Rebuild]:
-    """The values in `tree`, and the function that puts as many other values in their places."""
+    """The values in `tree`, and a function that builds the same structure from new values."""
     if isinstance(tree, dict):
         values, inner = flatten(list(tree.values()))
         return values, lambda new: type(tree)(zip(tree.keys(), inner(new)))
@@ -22,7 +22,7 @@ def flatten(tree: Any) -> tuple[list, Rebuild]:
             for part, put_together in parts:
                 items.append(put_together(new[start : start + len(part)]))
                 start += len(part)
-            # A named tuple takes its fields one by one.
+            # A named tuple takes its fields as separate arguments.
             return type(tree)(*items) if hasattr(tree, "_fields") else type(tree)(items)
 
         return values, rebuild

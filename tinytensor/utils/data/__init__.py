@@ -1,10 +1,10 @@
-"""Datasets and batches, under the names of torch.utils.data.
+"""Datasets and batches, with the names of torch.utils.data.
 
-dataset.py  samples by number, or one after the other
-sampler.py  their order
-collate.py  from samples to a batch
+dataset.py  datasets: samples by index, or as a stream
+sampler.py  samplers: the order of the samples
+collate.py  combine samples into a batch
 loader.py   DataLoader
-workers.py  the threads that fetch ahead
+workers.py  threads that prefetch batches
 """
 
 from .collate import default_collate, default_convert, pad_collate

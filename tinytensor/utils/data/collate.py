@@ -1,4 +1,4 @@
-"""From a list of samples to a batch."""
+"""Combine a list of samples into a batch."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from ...tensor import Tensor
 
 
 def default_collate(batch: Sequence) -> Any:
-    """Samples of one structure as one such structure of batches.
+    """Combine samples of the same structure into one such structure of batches.
 
-    Tensors and arrays are stacked along a new first dimension, numbers become a tensor (Python
-    floats one of float64), strings a list. Dicts, tuples and lists of these are collated item by
-    item.
+    Tensors and arrays are stacked along a new first dimension, numbers become a tensor (float64 for
+    Python floats), strings a list. Dicts, tuples and lists of these are collated item by item.
 
         [(x0, 3), (x1, 5)]  →  [stack(x0, x1), tensor([3, 5])]
     """
@@ -26,9 +25,9 @@ def default_collate(batch: Sequence) -> Any:
 
 
 def pad_collate(batch: Sequence, padding_value: float = 0) -> Any:
-    """default_collate for tensors of different sizes: they are padded at their ends to the largest.
+    """default_collate for tensors of different sizes: each is padded at its end to the largest.
 
-    A list of numbers counts as a tensor. For another padding_value:
+    A list of numbers counts as a tensor. To choose another padding_value:
 
         DataLoader(…, collate_fn=functools.partial(pad_collate, padding_value=-1))
     """
@@ -102,7 +101,7 @@ def _all_numbers(batch: Sequence) -> bool:
 
 
 def _same_kind(kind: Any, items: Any) -> Any:
-    """A container of the sample's own class, if it can be made of the items, or a plain one."""
+    """A container of the sample's own class if it can be built from the items, else a plain one."""
     try:
         return kind(items)
     except TypeError:
@@ -110,7 +109,7 @@ def _same_kind(kind: Any, items: Any) -> Any:
 
 
 def default_convert(data: Any) -> Any:
-    """A sample with its arrays as tensors; used instead of collating when there are no batches."""
+    """Convert the arrays in a sample to tensors; replaces collating when there are no batches."""
     kind: Any = type(data)
     if isinstance(data, (np.ndarray, np.bool_, np.number)):
         is_text = isinstance(data, np.ndarray) and data.dtype.kind in "SUO"

@@ -1,4 +1,4 @@
-"""Datasets: samples by their number, or one after the other."""
+"""Datasets: samples by index, or as a stream."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Sample = TypeVar("Sample", covariant=True)
 
 
 class Dataset(Generic[Sample]):
-    """Samples by their number: subclasses write `__getitem__`, and `__len__` where it is known.
+    """Samples by index: subclasses implement `__getitem__`, and `__len__` if it is known.
 
-    A subclass that can fetch several samples faster than one by one may also write
+    A subclass that can fetch several samples faster than one by one may also implement
     `__getitems__(indices)`, which returns a list of them.
     """
 
@@ -32,10 +32,10 @@ class Dataset(Generic[Sample]):
 
 
 class IterableDataset(Dataset[Sample], Iterable[Sample]):
-    """Samples one after the other: subclasses write `__iter__`.
+    """A stream of samples: subclasses implement `__iter__`.
 
-    With several workers, each iterates over the whole; `get_worker_info()` tells which worker
-    asks, so that `__iter__` can give each its own share.
+    With several workers, each iterates over the whole stream. `get_worker_info()` identifies the
+    calling worker, so that `__iter__` can yield only that worker's share.
     """
 
     def __iter__(self) -> Iterator[Sample]:
@@ -46,7 +46,7 @@ class IterableDataset(Dataset[Sample], Iterable[Sample]):
 
 
 class TensorDataset(Dataset[tuple]):
-    """Sample i is (a[i], b[i], …), of tensors with the same first size."""
+    """Sample i is (a[i], b[i], …), from tensors with the same first dimension."""
 
     def __init__(self, *tensors: Tensor):
         sizes = [len(tensor) for tensor in tensors]
@@ -66,7 +66,7 @@ class TensorDataset(Dataset[tuple]):
 class StackDataset(Dataset):
     """Datasets of the same length side by side.
 
-    Sample i is (a[i], b[i], …), or {"name": a[i], …} for datasets that are given by name.
+    Sample i is (a[i], b[i], …), or {"name": a[i], …} for datasets passed by keyword.
     """
 
     datasets: Any
@@ -75,7 +75,7 @@ class StackDataset(Dataset):
         if bool(args) == bool(kwargs):
             raise ValueError(
                 f"StackDataset: got {len(args)} datasets and {len(kwargs)} with names, expected "
-                "one kind, at least one dataset"
+                "at least one dataset, all with names or none"
             )
         self.datasets = args or kwargs
         sizes = [len(dataset) for dataset in args or kwargs.values()]
@@ -93,7 +93,7 @@ class StackDataset(Dataset):
 
 
 class ConcatDataset(Dataset[Sample]):
-    """Datasets one after the other, as one."""
+    """The concatenation of datasets."""
 
     def __init__(self, datasets: Iterable[Any]):
         self.datasets = list(datasets)
@@ -122,7 +122,7 @@ class ConcatDataset(Dataset[Sample]):
 
 
 class ChainDataset(IterableDataset[Sample]):
-    """IterableDatasets one after the other, as one."""
+    """The concatenation of IterableDatasets."""
 
     def __init__(self, datasets: Iterable[Any]):
         self.datasets = datasets
@@ -135,7 +135,7 @@ class ChainDataset(IterableDataset[Sample]):
 
 
 class Subset(Dataset[Sample]):
-    """The samples of a dataset with the given numbers, in their order."""
+    """The samples of a dataset at the given indices, in that order."""
 
     def __init__(self, dataset: Any, indices: Sequence[int]):
         self.dataset = dataset
@@ -159,10 +159,10 @@ class Subset(Dataset[Sample]):
 def random_split(
     dataset: Any, lengths: Sequence[float], generator: Generator | None = None
 ) -> list[Subset]:
-    """Parts of a dataset, chosen at random, without overlap.
+    """Split a dataset at random into parts that do not overlap.
 
-    lengths: how many samples each part gets, or which share; shares add up to 1, and what is left
-    after rounding down goes to the parts in turn.
+    lengths: the number of samples in each part, or fractions that add up to 1. Fractions are
+    rounded down, and the samples left over go to the parts in turn.
     """
     total = len(dataset)
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:

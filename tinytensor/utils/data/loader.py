@@ -1,12 +1,12 @@
-"""DataLoader: batches of a dataset, in order or shuffled, fetched by worker threads if asked for.
+"""DataLoader: batches of a dataset, in order or shuffled, optionally fetched by worker threads.
 
 for x, y in DataLoader(dataset, batch_size=32, shuffle=True, num_workers=2):
     …
 
-A pass over the dataset draws one number, its seed. The order follows from it, and so do the random
-numbers that a dataset draws for a batch: from the seed and the batch's number, whoever fetches it,
-and whenever. So a pass is the same for any number of workers, and can be gone on with in the middle
-without fetching again what came before.
+Each pass over the dataset draws one number, its seed. The seed determines the order. The seed and a
+batch's index determine the random numbers that the dataset draws for that batch, whichever worker
+fetches it. So a pass is the same for any number of workers, and can be resumed in the middle
+without fetching the earlier batches again.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "pers
 
 
 class DataLoader(Generic[Sample]):
-    """Iterating over it gives the batches of one pass over the dataset.
+    """Yields the batches of one pass over the dataset each time it is iterated over.
 
     dataset            a Dataset, an IterableDataset, or anything with len() and [i]
     batch_size         samples in a batch; None: single samples, not collated
     shuffle            a new random order in every pass
-    sampler            the order instead: gives numbers of samples
-    batch_sampler      order and batches instead: gives lists of numbers
-    num_workers        threads that fetch ahead; 0: batches are fetched when they are asked for. The
-                       batches are the same for any number of workers
-    collate_fn         makes a batch from a list of samples; default_collate without it
-    drop_last          leave out a last batch that is shorter
-    timeout            seconds to wait for a batch of the workers; 0: for ever
-    worker_init_fn     called in each worker with its number, before it fetches
-    generator          of the random order; the default one without it
-    prefetch_factor    batches that each worker fetches ahead; 2 without it
+    sampler            an iterable of sample indices that sets the order
+    batch_sampler      an iterable of lists of indices that sets order and batches
+    num_workers        threads that prefetch; 0: batches are fetched when needed. The batches are
+                       the same for any number of workers
+    collate_fn         makes a batch from a list of samples; default: default_collate
+    drop_last          drop a shorter last batch
+    timeout            seconds to wait for a batch from the workers; 0: forever
+    worker_init_fn     called in each worker with its index, before it fetches
+    generator          draws the random order; default: the default generator
+    prefetch_factor    batches that each worker prefetches; default: 2
 
-    pin_memory, persistent_workers, multiprocessing_context and in_order are taken for PyTorch's
-    sake and change nothing: threads are quick to start and share all memory.
+    pin_memory, persistent_workers, multiprocessing_context and in_order are accepted as in PyTorch
+    and have no effect: threads start quickly and share all memory.
     """
 
     _made = False
@@ -84,7 +84,7 @@ class DataLoader(Generic[Sample]):
         self._iterable = isinstance(dataset, IterableDataset)
         if self._iterable and (shuffle or sampler is not None or batch_sampler is not None):
             raise ValueError(
-                "DataLoader: an IterableDataset has an order of its own; leave out shuffle, "
+                "DataLoader: an IterableDataset has an order of its own; omit shuffle, "
                 "sampler and batch_sampler"
             )
         if sampler is not None and shuffle:
@@ -92,8 +92,8 @@ class DataLoader(Generic[Sample]):
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
                 raise ValueError(
-                    "DataLoader: a batch_sampler decides on batch_size, shuffle, sampler and "
-                    "drop_last; leave them out"
+                    "DataLoader: a batch_sampler decides batch_size, shuffle, sampler and "
+                    "drop_last; omit them"
                 )
             batch_size = None
         elif batch_size is None and drop_last:
@@ -126,8 +126,8 @@ class DataLoader(Generic[Sample]):
         self.persistent_workers = persistent_workers
         self.multiprocessing_context = multiprocessing_context
         self.in_order = in_order
-        self._latest: dict[str, Any] | None = None  # where the latest pass is, until it is over
-        self._go_on: dict[str, Any] | None = None  # where the next pass is to begin
+        self._latest: dict[str, Any] | None = None  # position of the latest pass, until it ends
+        self._go_on: dict[str, Any] | None = None  # where the next pass will start
         self._made = True
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -139,18 +139,18 @@ class DataLoader(Generic[Sample]):
         return _Pass(self)
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the latest pass is, for `load_state_dict`: seed, batches taken, and the state of
-        the generators that were given for the order, as they were when the pass began.
+        """The position of the latest pass, for `load_state_dict`: its seed, the number of batches
+        taken, and the states that the order's generators had when the pass began.
         """
         if self._latest is None:
             return {"seed": None, "batches": 0, "generators": self._generator_states()}
         return dict(self._latest)
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """The next pass goes on where `state_dict` of such a loader was taken.
+        """Start the next pass at the position that `state_dict` of an equal loader returned.
 
-        Batches that were taken before are not fetched again, only counted. (Those of an
-        IterableDataset are fetched: there is no other way to get past them.)
+        Earlier batches are skipped without fetching them, except those of an IterableDataset,
+        which can only be skipped by fetching.
         """
         states, generators = state_dict["generators"], self._generators()
         if len(states) != len(generators):
@@ -163,11 +163,11 @@ class DataLoader(Generic[Sample]):
         self._latest = self._go_on = dict(state_dict) if state_dict["seed"] is not None else None
 
     def reset(self) -> None:
-        """The next pass is a new one, and `state_dict` tells so: forget one that was left early."""
+        """Forget a pass that was left early: the next one starts from the beginning."""
         self._latest = self._go_on = None
 
     def _generators(self) -> list[Generator]:
-        """The generators of its own that the order may be drawn from."""
+        """The generators, other than the default one, that the order may be drawn from."""
         inner = getattr(self.batch_sampler, "sampler", None)
         owners = (self, self.sampler, self.batch_sampler, inner)
         found = [getattr(owner, "generator", None) for owner in owners]
@@ -187,7 +187,7 @@ class DataLoader(Generic[Sample]):
 
 
 class _Nameless:
-    """The sampler of an IterableDataset, whose samples have no numbers."""
+    """The sampler of an IterableDataset, whose samples have no indices."""
 
     def __iter__(self) -> Iterator[None]:
         return itertools.repeat(None)
@@ -200,7 +200,7 @@ class _Pass:
         self.loader = loader
         state, loader._go_on = loader._go_on, None
         if state is None:
-            # Drawn without workers too, so that the generator goes on in the same way.
+            # Also drawn without workers, so that the generator advances in the same way.
             seed = int(randint(2**62, (), generator=loader.generator))
             state = {"seed": seed, "batches": 0, "generators": loader._generator_states()}
         seed, taken = state["seed"], state["batches"]
@@ -232,7 +232,7 @@ class _Pass:
             )
         else:
             self._tasks = tasks
-            with use_generator(Generator().manual_seed(seed + 1)):  # as the first worker has
+            with use_generator(Generator().manual_seed(seed + 1)):  # like the first worker
                 self._fetch = make_fetch()
         if is_stream:
             for _ in range(taken):
@@ -261,9 +261,9 @@ class _Pass:
 
 
 def _tasks(sampler: Iterable, seed: int) -> Iterator[tuple[int, Any]]:
-    """(0, task), (1, task), …: what the sampler gives.
+    """Number what the sampler yields: (0, task), (1, task), …
 
-    Where it draws from the default generator, it draws from one that belongs to this pass.
+    A sampler that draws from the default generator gets one that belongs to this pass.
     """
     of_this_pass = use_generator(Generator().manual_seed(seed))
     with of_this_pass:
@@ -278,20 +278,20 @@ def _tasks(sampler: Iterable, seed: int) -> Iterator[tuple[int, Any]]:
 
 
 def _with_numbers_of_its_own(fetch: Callable[[Any], Any], seed: int) -> Callable[[Any], Any]:
-    """`fetch` such that each batch has its own random numbers, whoever fetches it."""
+    """`fetch` with random numbers that depend only on the batch, not on the worker."""
     of_this_batch = use_generator(Generator())
 
     def fetch_seeded(numbered: tuple[int, Any]) -> Any:
         number, task = numbered
         with of_this_batch:
-            manual_seed(seed - 1 - number)  # downwards: the workers' seeds go up
+            manual_seed(seed - 1 - number)  # counts down, as the workers' seeds count up
             return fetch(task)
 
     return fetch_seeded
 
 
 def _from_numbers(dataset: Any, batched: bool, collate: Callable) -> Callable[[Any], Any]:
-    """Fetch samples by their numbers."""
+    """A function that fetches samples by index."""
     several = getattr(dataset, "__getitems__", None)
 
     def fetch(task: Any) -> Any:
@@ -305,7 +305,7 @@ def _from_numbers(dataset: Any, batched: bool, collate: Callable) -> Callable[[A
 def _from_stream(
     samples: Iterator, batched: bool, drop_last: bool, collate: Callable
 ) -> Callable[[Any], Any]:
-    """Fetch the next samples of a stream, as many as the task has places."""
+    """A function that fetches the next len(task) samples of a stream."""
 
     def fetch(task: Any) -> Any:
         if not batched:

@@ -1,7 +1,7 @@
-"""Samplers: in which order the samples of a dataset come, and in which batches.
+"""Samplers: the order of a dataset's samples, and how they are grouped into batches.
 
-Each draws all its random numbers when an iteration begins, so that the order depends on the seed
-alone, however far ahead of the training the batches are fetched.
+Each draws all its random numbers when an iteration begins, so that the order depends only on the
+seed, however far ahead batches are prefetched.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Index = TypeVar("Index", covariant=True)
 
 
 class Sampler(Generic[Index]):
-    """The numbers of samples, one after the other: subclasses write `__iter__`, maybe `__len__`."""
+    """An iterable of sample indices: subclasses implement `__iter__`, and optionally `__len__`."""
 
     def __iter__(self) -> Iterator[Index]:
         raise NotImplementedError(f"{type(self).__name__}: __iter__ is not written")
@@ -39,8 +39,8 @@ class SequentialSampler(Sampler[int]):
 class RandomSampler(Sampler[int]):
     """The samples in random order.
 
-    num_samples: how many; by default all of them. Beyond that it begins again, in a new order.
-    replacement: each is drawn anew, from all.
+    num_samples: how many; by default all of them. If more, further rounds follow in new orders.
+    replacement: draw each index independently from all.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """The given numbers, in random order."""
+    """The given indices, in random order."""
 
     def __init__(self, indices: Sequence[int], generator: Generator | None = None):
         self.indices = indices
@@ -90,7 +90,7 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """num_samples numbers, i with a probability proportional to weights[i]."""
+    """num_samples indices; the probability of i is proportional to weights[i]."""
 
     def __init__(
         self,
@@ -125,7 +125,7 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list]):
-    """Lists of batch_size numbers of another sampler; drop_last leaves out a last, shorter one."""
+    """Lists of batch_size indices from another sampler; drop_last drops a shorter last list."""
 
     def __init__(self, sampler: Iterable, batch_size: int, drop_last: bool):
         _check_count("BatchSampler", "batch_size", batch_size)

@@ -1,10 +1,9 @@
-"""Threads that fetch batches ahead of the training.
+"""Worker threads that prefetch batches.
 
-NumPy lets go of Python's lock in most of its work, and reading files does too, so threads fetch in
-parallel; nothing is copied between processes. Each worker has a queue of tasks, and all put what
-they fetched into one queue. The threads know only these queues, not the iterator that made them:
-when nobody holds it any more (after `break`, an error, or at the end), it is freed and its
-finalizer ends them.
+NumPy releases the GIL for most of its work, and so does file I/O. So threads fetch in parallel, and
+nothing is copied between processes. Each worker has a queue of tasks, and all put their batches
+into one shared queue. The threads refer only to these queues, not to the iterator that made them:
+when it is no longer referenced (after `break`, an error, or at the end), its finalizer ends them.
 """
 
 from __future__ import annotations
@@ -20,12 +19,12 @@ from typing import Any
 
 from ...create.generator import Generator, use_generator
 
-JOIN_SECONDS = 5.0  # how long to wait for workers that are still fetching when they are to end
+JOIN_SECONDS = 5.0  # how long to wait at the end for workers that are still fetching
 
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """What a worker knows of itself: its number, that of all workers, its seed, the dataset."""
+    """A worker's index, the number of workers, its seed and the dataset."""
 
     id: int
     num_workers: int
@@ -37,37 +36,37 @@ _here = threading.local()
 
 
 def get_worker_info() -> WorkerInfo | None:
-    """The worker that calls; None outside of workers.
+    """The calling worker; None outside workers.
 
-    In a worker, random numbers come from a default generator of its own, which is seeded with
-    `info.seed` at first, and anew for each batch. (NumPy's and Python's own generators are shared
-    by all threads: numbers drawn from them depend on which worker was faster.)
+    A worker has its own default generator, which is seeded with `info.seed` at first, and again for
+    each batch. (NumPy's and Python's own generators are shared by all threads: numbers drawn from
+    them depend on which worker was faster.)
     """
     return getattr(_here, "info", None)
 
 
 @dataclass
 class Failed:
-    """An error that a worker met, to be raised where the batch was asked for."""
+    """An error in a worker, to be raised in the thread that takes the batch."""
 
     error: BaseException
 
 
 class FailedStart(Failed):
-    """The worker could not even begin: there is nothing to go on with."""
+    """An error before the worker's first fetch: the pass cannot continue."""
 
 
 class Ended:
-    """A worker's share of an IterableDataset is over."""
+    """Marks the end of a worker's share of an IterableDataset."""
 
 
 class WorkerPool:
     """The workers of one pass over a dataset. Results come in the order of the tasks.
 
-    make_fetch()  called in each worker, gives the function that turns a task into a batch;
-                  that function raises StopIteration when there is no more
-    tasks         what to fetch, in order; asked for as batches are taken
-    ahead         how many tasks may be under way
+    make_fetch()  called in each worker; returns the function that turns a task into a batch,
+                  and raises StopIteration when there are no more
+    tasks         what to fetch, in order; consumed as batches are taken
+    ahead         the most tasks that may be in progress
     """
 
     def __init__(
@@ -85,9 +84,9 @@ class WorkerPool:
         self.timeout = timeout or None
         self.results: queue.SimpleQueue = queue.SimpleQueue()
         self.queues: list[queue.SimpleQueue] = [queue.SimpleQueue() for _ in infos]
-        self.active = list(range(len(infos)))  # workers that have not ended, next in turn first
+        self.active = list(range(len(infos)))  # workers that have not ended, in turn
         self.owner: dict[int, int] = {}  # task number → worker
-        self.fetched: dict[int, Any] = {}  # task number → batch that came before its turn
+        self.fetched: dict[int, Any] = {}  # task number → batch that arrived before its turn
         self.sent = self.taken = 0
         threads = []
         for info, inbox in zip(infos, self.queues):
@@ -124,7 +123,7 @@ class WorkerPool:
                 try:
                     raise result.error
                 finally:
-                    del result  # its traceback holds this frame, which would hold it in turn
+                    del result  # its traceback holds this frame: avoid a cycle
             return result
 
     def _send(self) -> None:
@@ -159,7 +158,7 @@ def _work(
     inbox: queue.SimpleQueue,
     results: queue.SimpleQueue,
 ) -> None:
-    """The life of a worker: fetch task after task until None comes."""
+    """Run a worker: fetch task after task until it receives None."""
     _here.info = info
     fetch, broken = None, None  # one of the two is set
     try:
@@ -177,14 +176,14 @@ def _work(
                 result = fetch(task)
             except StopIteration:
                 result = Ended()
-            except BaseException as error:  # whoever waits for the batch must hear of it
+            except BaseException as error:  # `take` raises it in the waiting thread
                 result = Failed(error)
         results.put((number, result))
-        del item, task, result  # the batch belongs to whoever takes it
+        del item, task, result  # do not keep the batch alive
 
 
 def _end(queues: list[queue.SimpleQueue], threads: list[threading.Thread]) -> None:
-    """Take back the tasks that nobody has begun, and let the workers go."""
+    """Remove the tasks that have not been started, and end the workers."""
     for inbox in queues:
         while not inbox.empty():
             try:
