@@ -143,7 +143,7 @@ def test_the_cleanest_draw_is_taken_if_none_is_clean(monkeypatch: pytest.MonkeyP
     least = min(sheet.untidiness() for sheet in others if sheet is not None)
     assert taken.untidiness() == least > 0
     monkeypatch.setattr(kinds, "FEW_DRAWS", 0)
-    with pytest.raises(RuntimeError, match="no draw of matmul with seed 3 is of use"):
+    with pytest.raises(RuntimeError, match="no draw of matmul with seed 3 is usable"):
         make("matmul", "small", 3)
 
 
@@ -249,10 +249,10 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
 WRONG = {
     "kind": (["maths"], "got the kind 'maths', expected one of attention, "),
     "size": (["matmul", "--size", "huge"], "got the size 'huge', expected one of small, medium"),
-    "seed": (["matmul", "--seed", "-1"], "got the seed -1, expected a whole number from 0 on"),
+    "seed": (["matmul", "--seed", "-1"], "got the seed -1, expected a non-negative integer"),
     "suffix": (["matmul", "-o", "sheet.doc"], "sheet.doc, expected a name that ends in .html"),
     "folder": (["matmul", "-o", "nowhere/sheet.html"], "cannot write nowhere/sheet.html"),
-    "e": (["matmul", "--e3"], "matmul has no e that could be 3; those that have: attention"),
+    "e": (["matmul", "--e3"], "matmul does not use e, which could be 3; these do: attention"),
     "nobody": (["matmul", "--students", "0"], "got 0 students, expected at least 1"),
     "twice": (["matmul", "--students", "Ada,ada"], "names that give each a file of its own"),
 }
@@ -271,7 +271,7 @@ def test_wrong_use_is_told_in_one_line(
 
 
 def test_wrong_arguments_of_the_function() -> None:
-    with pytest.raises(ValueError, match="got the seed 1.5, expected a whole number"):
+    with pytest.raises(ValueError, match="got the seed 1.5, expected a non-negative integer"):
         graph.worksheet("matmul", None, seed=1.5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="got the size 'tiny', expected one of"):
         graph.worksheet("matmul", None, size="tiny")

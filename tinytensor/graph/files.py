@@ -9,13 +9,13 @@ from ..serialize import write_whole
 
 
 def write_text(path: str | os.PathLike, text: str) -> Path:
-    """Write a UTF-8 text file; on an error, which names the file, an older one stays as it was."""
+    """Write a UTF-8 text file. An error names the file, and leaves an existing one unchanged."""
     # A lone surrogate, such as a broken file name in a label, becomes a question mark.
     return write_bytes(path, text.encode("utf-8", errors="replace"))
 
 
 def write_bytes(path: str | os.PathLike, content: bytes) -> Path:
-    """Write a file; on an error, which names the file, an older one stays as it was."""
+    """Write a file. An error names the file, and leaves an existing one unchanged."""
     write_whole(path, content, "graph")
     return Path(path)
 

@@ -83,7 +83,7 @@ def worksheet(
     e_is_3: bool = False,
     student: str = "",
 ) -> Worksheet:
-    """Write a worksheet to be filled in by hand, and a second file with its answers.
+    """Write a worksheet to fill in by hand, and a second file with its answers.
 
     kind: one of KINDS, such as "backprop" or "attention-backward".
     path: the sheet's file, .html, .json or .xlsx; answers go to NAME-key; None writes nothing.
@@ -123,7 +123,7 @@ def worksheets(
     seed: int = 0,
     e_is_3: bool = False,
 ) -> list[Worksheet]:
-    """One worksheet for each student, with a seed of its own: seed, seed + 1 …
+    """One worksheet for each student, each with its own seed: seed, seed + 1 …
 
     students: how many, or their names. sheet.html becomes sheet-01.html or sheet-ada.html.
     """

@@ -59,10 +59,10 @@ def find(name: str, size: str, seed: int, e_is_3: bool) -> Kind:
     if size not in SIZES:
         raise ValueError(f"worksheet: got the size {size!r}, expected one of {', '.join(SIZES)}")
     if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise ValueError(f"worksheet: got the seed {seed!r}, expected a whole number from 0 on")
+        raise ValueError(f"worksheet: got the seed {seed!r}, expected a non-negative integer")
     if e_is_3 and not KINDS[name].softmax:
         have = ", ".join(each.name for each in KINDS.values() if each.softmax)
-        raise ValueError(f"worksheet: {name} has no e that could be 3; those that have: {have}")
+        raise ValueError(f"worksheet: {name} does not use e, which could be 3; these do: {have}")
     return KINDS[name]
 
 
@@ -78,7 +78,7 @@ def make(name: str, size: str, seed: int, e_is_3: bool = False) -> Sheet:
         others = ((n, draw.sheet(n, base, strict=False)) for n in range(FEW_DRAWS))
         usable = [(n, s) for n, s in others if s is not None]
         if not usable:
-            raise RuntimeError(f"worksheet: no draw of {name} with seed {seed} is of use")
+            raise RuntimeError(f"worksheet: no draw of {name} with seed {seed} is usable")
         clean = min(usable, key=lambda pair: pair[1].untidiness())
     number, sheet = clean
     if any(leaf.grad is not None for leaf in sheet.leaves):
@@ -109,7 +109,7 @@ class Draw(NamedTuple):
         return sheet
 
     def loss(self, number: int, *leaves: Tensor) -> Tensor:
-        """The loss of other values in that sheet, with the true e, whose powers are their slope."""
+        """The loss for other values in that sheet, with the true e: only then is (eˣ)′ = eˣ."""
         sheet = Sheet(self.random(number), math.e, leaves=leaves)
         return next(iter(self.kind.write(sheet, self.size)))
 

@@ -22,7 +22,7 @@ def is_decimal(value: float) -> bool:
 
 
 def is_clean(value: float) -> bool:
-    """True if one can calculate on with the value as written."""
+    """True if the written value is exact enough to calculate with."""
     return abs(value) <= LARGEST and (is_decimal(value) or fraction(value) is not None)
 
 

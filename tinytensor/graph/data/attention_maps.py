@@ -35,7 +35,7 @@ class AttentionMap:
     """One call of one attention module, for one sample: H heads, L queries, S keys, width D.
 
     weights (H, L, S) = softmax(scores), scores = query·keyᵀ·scale + bias. query (H, L, D) and key
-    (H, S, D) are None if the scores are no such product. bias (H or 1, L, S) holds −inf where a
+    (H, S, D) are None if the scores are not such a product. bias (H or 1, L, S) holds −inf where a
     query may not attend, None if there is none. grad (H, L, S): dL/dA, None without a loss.
     """
 
@@ -86,7 +86,7 @@ def collect_maps(
 ) -> list[AttentionMap]:
     """Run the model once and return the attention of one sample of the batch, in order.
 
-    Arguments as of `graph.attention`. No `.grad` is changed.
+    Arguments as in `graph.attention`. No `.grad` is changed.
     """
     from ...utils.attention_capture import capture_attention
 
@@ -131,8 +131,8 @@ def _loss_of(output: Any, loss: Callable[[Any], Tensor] | None) -> Tensor | None
         return next(losses, None)
     if not callable(loss):
         raise TypeError(
-            f"graph.attention: loss is of {type(loss).__name__}, expected a function that makes "
-            "the loss out of the model's output, such as lambda logits: logits.sum()"
+            f"graph.attention: loss is of {type(loss).__name__}, expected a function that computes "
+            "the loss from the model's output, such as lambda logits: logits.sum()"
         )
     value = loss(output)
     if not isinstance(value, Tensor) or value.numel() != 1:
@@ -279,7 +279,7 @@ def _fitting(tokens: Sequence[str] | None, count: int, each: AttentionMap, what:
     if len(tokens) != count:
         raise ValueError(
             f"graph.attention: got {len(tokens)} tokens, expected {count}, one for each of the "
-            f"{what} of {each.path}; give (source tokens, target tokens) if they differ"
+            f"{what} of {each.path}; pass (source tokens, target tokens) if they differ"
         )
     return list(tokens)
 

@@ -215,7 +215,7 @@ class Recording:
 
 
 def calls_from(innermost: ModuleCall | None, end: ModuleCall | None = None) -> Iterator[ModuleCall]:
-    """A module call and those around it, innermost first; `end` and what is around it left out."""
+    """A module call and those around it, innermost first, up to but without `end`."""
     call = innermost
     while call is not None and call is not end:
         yield call

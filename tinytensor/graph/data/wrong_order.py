@@ -6,8 +6,8 @@
             if not input.visited:
                 backward(input)  # as soon as anything has arrived
 
-A node that is used twice passes on the gradient of its first user alone; the second user's comes
-too late. The rules are the engine's own, so the wrong gradients are those of such code.
+A node that is used twice passes on only the gradient from its first user; the second user's arrives
+too late. The rules are the engine's own, so these are the wrong gradients that such code computes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class WrongWalk:
     gradients  the gradient of each node when it ran
     arrivals   {node: the number of nodes that had run when each contribution arrived}
     final      {leaf: its gradient at the end}
-    errors     {leaf: ‖wrong − right‖ / ‖right‖}, of the wrong ones
+    errors     {leaf: ‖wrong − right‖ / ‖right‖} for leaves whose gradient is wrong
     """
 
     order: list[int] = field(default_factory=list)

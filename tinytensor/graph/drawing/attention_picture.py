@@ -131,7 +131,7 @@ def _colours(head: np.ndarray) -> tuple[Any, np.ndarray]:
 def attention_text(weights: Any, tokens: Tokens = None) -> str:
     """A heat map of attention in plain text: shades for weights, and a sign if there are two.
 
-    weights and tokens as of `attention_svg`; heads come one below the other.
+    weights and tokens as in `attention_svg`; heads are one below the other.
 
         print(graph.attention_text(A[0, 0], list("hello")))
     """
@@ -181,7 +181,7 @@ def _checked(name: str, weights: Any, tokens: Tokens) -> tuple[np.ndarray, list[
     if array.ndim not in (2, 3) or array.dtype.kind not in "fiub":
         raise ShapeError(
             f"{name}: weights have shape {array.shape} and dtype {array.dtype}, expected numbers "
-            "(L, S) or (heads, L, S); choose one of a batch by weights[0]"
+            "(L, S) or (heads, L, S); select one sample of a batch with weights[0]"
         )
     heads = array.astype(float).reshape(-1, *array.shape[-2:])  # (L, S) → (1, L, S)
     of_rows, of_columns = _pair(tokens)
@@ -199,7 +199,7 @@ def _names(name: str, tokens: Sequence[str] | None, count: int) -> list[str]:
         return [str(i) for i in range(count)]
     if len(tokens) != count:
         raise ValueError(
-            f"{name}: got {len(tokens)} tokens, expected {count}; give (row tokens, column tokens) "
+            f"{name}: got {len(tokens)} tokens, expected {count}; pass (row tokens, column tokens) "
             "if they differ"
         )
     # One line each, without space around it.

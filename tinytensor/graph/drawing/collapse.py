@@ -4,7 +4,7 @@
     scene.boxes      nodes, closed modules and "+11 more" boxes
     scene.links      arrows between them, each with the gradient that flows back along it
 
-"auto" opens modules from the outside inwards up to about 40 boxes. Of a run of alike modules it
+"auto" opens modules from the outside inwards up to about 40 boxes. In a run of alike modules it
 draws only the first, and one box for the others.
 """
 
@@ -19,7 +19,7 @@ from ..data.values import norm_of
 
 AIM = 40  # boxes that "auto" aims at
 CROWD = 80  # with more nodes directly in one module, "auto" leaves out the middle ones
-RUN = 3  # from this many alike modules in a row on, one is drawn and "+N more"
+RUN = 3  # at least this many alike modules in a row are drawn as one and "+N more"
 # Ops that move numbers without changing them.
 SHAPE_OPS = {"Cast", "Clone", "Expand", "Output", "Permute", "Reshape", "Squeeze", "ToDevice",
              "Transpose", "Unsqueeze", "View"}  # fmt: skip
@@ -175,8 +175,8 @@ class _Collapser:
     def _open_while_it_fits(self) -> set[str]:
         """Open modules level by level from the outside, each level as a whole if it fits.
 
-        Of a level that does not fit, the modules that do are opened only if few boxes are shown
-        yet. Alike modules side by side are opened together or not at all.
+        If a level does not fit, those of its modules that do are opened only while few boxes are
+        shown. Alike modules side by side are opened together or not at all.
         """
         opened: set[str] = set()
         seen = self._boxes_in("")

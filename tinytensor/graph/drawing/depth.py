@@ -1,4 +1,4 @@
-"""Plain against residual: the norm of the gradient in each layer of a deep network."""
+"""Plain versus residual: the norm of the gradient in each layer of a deep network."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def _gradient_norms(depth: int, width: int, batch: int, seed: int, residual: boo
     import tinytensor as tt
     from tinytensor.create.generator import Generator, use_generator
 
-    nn: Any = tt.nn  # found here: tinytensor imports no nn
-    with use_generator(Generator().manual_seed(seed)):  # the user's random numbers stay as they are
+    nn: Any = tt.nn  # looked up here, as tinytensor does not import nn
+    with use_generator(Generator().manual_seed(seed)):  # does not change the user's generator
         blocks = [nn.Linear(width, width) for _ in range(depth)]
         inputs, targets = tt.randn(batch, width), tt.randn(batch, width)
     if residual:

@@ -160,7 +160,7 @@ def dot(source: Any, **options: Any) -> Any:
     try:
         import graphviz
     except ImportError:
-        raise ImportError(f"graph.dot: needs the graphviz package; {INSTALL} gives it") from None
+        raise ImportError(f"graph.dot: needs the graphviz package; run {INSTALL}") from None
 
     class Picture(graphviz.Digraph):
         """A Digraph drawn by any installed Graphviz."""

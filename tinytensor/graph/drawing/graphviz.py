@@ -30,7 +30,7 @@ def run_dot(source: str, format: str) -> bytes:
         import pygraphviz
     except ImportError:
         raise GraphvizMissing(
-            f"graph: pictures need Graphviz, which is not there; {INSTALL} gives it"
+            f"graph: pictures need Graphviz, which is not installed; run {INSTALL}"
         ) from None
     drawing = pygraphviz.AGraph(string=source)
     with warnings.catch_warnings():

@@ -2,7 +2,7 @@
 
 Heat maps use a ramp whose lightness changes evenly, so that it is legible in grey as well: a
 sequential one (weights, 0 … 1) that starts near the colour of the page, and a diverging one
-(gradients) from blue over the colour of the page, which is zero, to orange. There is one of each
+(gradients) from blue through the colour of the page, which is zero, to orange. There is one of each
 for light and for dark pages. The colours of curves also differ in lightness.
 """
 

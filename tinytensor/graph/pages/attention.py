@@ -87,7 +87,7 @@ def page_data(maps: list[AttentionMap]) -> dict[str, Any]:
     if values > MOST_VALUES:
         raise ValueError(
             f"graph.attention: the maps have {values:,} numbers, expected at most {MOST_VALUES:,} "
-            "for a page; take shorter sequences or fewer layers"
+            "for a page; use shorter sequences or fewer layers"
         )
     biases = _Table()
     tokens = _Table()
@@ -123,7 +123,7 @@ def _map_data(each: AttentionMap, biases: _Table, tokens: _Table) -> dict[str, A
 
 
 def _row_errors(each: AttentionMap) -> dict[str, list[float] | None]:
-    """For each head, the largest error of a row sum of A, which is 1, and of dS, which is 0.
+    """For each head, the largest error of row sums: those of A should be 1, those of dS 0.
 
     Rows of zeros, where everything is masked, count as correct.
     """
@@ -138,7 +138,7 @@ def _row_errors(each: AttentionMap) -> dict[str, list[float] | None]:
 
 
 class _Table:
-    """A list in which equal things are once; the layers of a model share masks and tokens."""
+    """A list that stores equal items once; the layers of a model share masks and tokens."""
 
     def __init__(self) -> None:
         self.items: list[Any] = []

@@ -72,8 +72,8 @@ def page(
 ) -> str:
     """The text of a page that needs no other file and no network.
 
-    title: plain text. body: HTML, whose labels are escaped already. data: {name: what JSON can
-    hold}. styles, scripts: names of files in `assets/`, or paths of other files, in their order.
+    title: plain text. body: HTML, whose labels are already escaped. data: {name: value for JSON}.
+    styles, scripts: names of files in `assets/`, or paths of other files, in order.
     """
     codes = [asset(name) for name in ("base.js", *scripts)]
     blocks = {**(data or {}), "palette": palette.as_data()}
@@ -153,7 +153,7 @@ def frame(html: str, height: int = 640) -> str:
 
 
 def write_page(path: str | os.PathLike, html: str) -> Path:
-    """Write the page; on an error an older file stays as it was."""
+    """Write the page; an error leaves an existing file unchanged."""
     return write_text(path, html)
 
 

@@ -1,4 +1,4 @@
-"""The report of a training: curves, learning rate, and heat maps of layer by step."""
+"""The report of a training run: curves, learning rate, and heat maps of layer by step."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def training_report(
     path: str | os.PathLike | None = "report.html",
     title: str | None = None,
 ) -> Page:
-    """Write a page of curves and heat maps from the log of a training.
+    """Write a page of curves and heat maps from the log of a training run.
 
     log: a file with one JSON object on each line, as the Trainer writes it; a Trainer's folder; or
     the records themselves. The page has a chart for each figure over the steps, together with its

@@ -10,7 +10,7 @@ const Detail = (() => {
   let quantity = "A";
   let cell = { i: 0, j: 0 }; // query and key
   let hovered = null;
-  let largest = 1; // where the colours end
+  let largest = 1; // the value at the end of the colour scale
   let box = null; // where the cells are on the canvas, and how large
   let changed = () => {};
 
@@ -34,7 +34,7 @@ const Detail = (() => {
   /* ---------------------------------------------------------------------------------------
      The heat map */
 
-  /* Make the cells as large as there is room for. */
+  /* Make the cells as large as fits. */
   function measure() {
     const context = canvas.getContext("2d");
     context.font = font(12);
@@ -179,7 +179,7 @@ const Detail = (() => {
     event.stopPropagation();
   };
 
-  /* Choose a cell, or the nearest that there is, and show its numbers. */
+  /* Choose a cell, or the nearest existing one, and show its numbers. */
   function choose(wanted, quietly = false) {
     cell = {
       i: Math.min(Math.max(wanted.i, 0), head.queries - 1),
@@ -196,7 +196,7 @@ const Detail = (() => {
     changed();
   }
 
-  /* Show a head; `ends` is where the colours end. */
+  /* Show a head; `ends` is the value at the end of the colour scale. */
   function show(newHead, newQuantity, ends) {
     [head, quantity, largest] = [newHead, newQuantity, ends];
     const [first, ...others] = head.name.split("."); // a long path may be broken at its points

@@ -3,7 +3,7 @@
        S = q·kᵀ·scale + mask,  A = softmax S, row by row,  dS = A⊙(dA − Σ dA⊙A),  A⊙dA */
 "use strict";
 
-/* What can be shown of a head, in the order of the tabs. */
+/* The quantities of a head, in the order of the tabs. */
 const QUANTITIES = {
   S: { label: "Scores S", formula: "S = q·kᵀ/√d + mask", ramp: "diverging" },
   A: { label: "Weights A", formula: "A = softmax(S), each row", ramp: "sequential" },
@@ -25,7 +25,7 @@ const { heads, headGroups } = (() => {
     return new Float32Array(bytes.buffer);
   }
 
-  /* A token of which something is seen, on one line. */
+  /* A visible form of a token, on one line. */
   function visible(token) {
     const oneLine = token.replaceAll("\n", "⏎").replaceAll("\t", "⇥");
     return oneLine.replace(/^ +$/, (blanks) => "␣".repeat(blanks.length)) || "∅";
@@ -40,7 +40,7 @@ const { heads, headGroups } = (() => {
       this.rows = source.tokens[map.rows].map(visible);
       this.columns = source.tokens[map.columns].map(visible);
       this.bias = map.bias === null ? null : biases[map.bias[index % map.bias.length]];
-      this.known = {}; // quantity → Float32Array (L·S), made when first asked for
+      this.known = {}; // quantity → Float32Array (L·S), computed on first use
     }
 
     get name() {
@@ -53,7 +53,7 @@ const { heads, headGroups } = (() => {
       return this.bias !== null && this.bias[cell] === -Infinity;
     }
 
-    /* What is this head's of the layer's numbers: (H, rows, columns) → (rows, columns). */
+    /* This head's part of the layer's numbers: (H, rows, columns) → (rows, columns). */
     part(all, rows, columns) {
       const size = rows * columns;
       return all.subarray(this.index * size, (this.index + 1) * size);
@@ -93,7 +93,7 @@ const { heads, headGroups } = (() => {
       }
     }
 
-    /* What the page holds as it is, "weights" or "grad". */
+    /* A quantity that is stored in the page, "weights" or "grad". */
     given(name) {
       return this.part(this.map[name], this.queries, this.keys);
     }
@@ -126,7 +126,7 @@ const { heads, headGroups } = (() => {
       return weights;
     }
 
-    /* Of row i: the largest score, and Σ exp(score − largest). */
+    /* The largest score of row i, and Σ exp(score − largest). */
     normaliser(i) {
       const row = this.row("S", i);
       const top = row.reduce((a, b) => Math.max(a, b), -Infinity);
@@ -156,7 +156,7 @@ const { heads, headGroups } = (() => {
       return this.row(quantity, i).reduce((sum, value) => sum + value, 0);
     }
 
-    /* The largest size of a value that is not masked: where the colours end. */
+    /* The largest absolute value that is not masked: the end of the colour scale. */
     largest(quantity) {
       const name = `largest ${quantity}`;
       if (!(name in this.known)) {

@@ -4,7 +4,7 @@
 const Numbers = (() => {
   const { element, number } = TT;
   const MOST_TERMS = 8; // of a sum that is written out
-  const FEW_TERMS = 16; // a product of so many is shown unasked
+  const FEW_TERMS = 16; // products of up to this many are shown without a click
 
   /* A table of all quantities of a cell; the one that the map shows stands out. */
   function table(head, quantity, { i, j }) {
@@ -67,7 +67,7 @@ const Numbers = (() => {
         good ? `  ✓ ${expected}` : `  ✗ expected ${expected}`));
   }
 
-  /* The terms of a row's sum, without what is masked; of many, the largest. */
+  /* The terms of a row's sum, without masked ones; only the largest if there are many. */
   function writtenOut(head, name, i) {
     const row = [...head.row(name, i)].filter((_, j) => !head.isMasked(i * head.keys + j));
     if (row.length > MOST_TERMS) row.sort((a, b) => Math.abs(b) - Math.abs(a));

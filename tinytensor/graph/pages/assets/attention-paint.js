@@ -20,7 +20,7 @@ const Paint = (() => {
   }
 
   const stage = document.createElement("canvas"); // used again for each head
-  const GREY = [136, 136, 136]; // what is no number
+  const GREY = [136, 136, 136]; // for NaN
 
   /* The head's cells as a picture, one pixel each. If there are more cells than room, a pixel
      stands for a block of them and shows the one of largest size: a lone strong weight stays. */

@@ -8,7 +8,7 @@
   const available = Object.fromEntries(known.map((name) => [name, QUANTITIES[name].label]));
   const state = { head: heads[0], quantity: "A", scale: "head" };
   const buttons = new Map(); // Head → its button
-  let queue = []; // heads whose pictures are to be drawn
+  let queue = []; // heads whose pictures must be drawn
 
   /* ---------------------------------------------------------------------------------------
      The grid */
@@ -59,7 +59,7 @@
     return button;
   }
 
-  /* Where the colours end: at the head's own largest value, or at the largest of all heads. */
+  /* The end of the colour scale: the head's own largest value, or the largest of all heads. */
   function ends(head) {
     if (!head.has(state.quantity)) return 0;
     if (state.scale === "head") return head.largest(state.quantity);

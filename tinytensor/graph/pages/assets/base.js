@@ -1,4 +1,4 @@
-/* What every page has, under the name TT: its data, elements, numbers, colours, themes, files.
+/* TT, the helpers of every page: its data, elements, numbers, colours, themes, files.
 
    The scripts of a page come one after the other, each in a block of its own:
 
@@ -34,7 +34,7 @@ const TT = (() => {
     return node;
   }
 
-  /* At most so many characters of a text, with … for the rest; an emoji is never cut in half. */
+  /* A text cut to a number of characters, with … for the rest; never splits an emoji. */
   function cut(text, most) {
     const characters = [...text];
     return characters.length <= most ? text : `${characters.slice(0, most - 1).join("")}…`;
@@ -163,7 +163,7 @@ const TT = (() => {
   /* ---------------------------------------------------------------------------------------
      Speaking, pointing, saving */
 
-  /* Have a screen reader say it. */
+  /* Announce a text to screen readers. */
   function announce(text) {
     document.getElementById("live").textContent = text;
   }
@@ -183,7 +183,7 @@ const TT = (() => {
     tip.style.top = `${Math.max(top, 4)}px`;
   }
 
-  /* Let the reader keep a file. content: text or a Blob. */
+  /* Download a file. content: text or a Blob. */
   function save(name, content, type = "text/plain") {
     const blob = content instanceof Blob ? content : new Blob([content], { type });
     const link = element("a", { href: URL.createObjectURL(blob), download: name });

@@ -122,7 +122,7 @@ const Graph = (() => {
   /* The op of "q = matmul". */
   const opName = (node) => node.name.split(" = ").pop();
 
-  /* What a picture writes on a node: the last part of a parameter's path. As in layout.py. */
+  /* What a picture writes on a node: the last part of a parameter's path. As in room_layout.py. */
   function shortName(node) {
     const name = node.kind === "parameter" ? node.name.split(".").pop() : node.name;
     return TT.cut(name, 22);
