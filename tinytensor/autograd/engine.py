@@ -131,7 +131,7 @@ def grad(
     outputs, inputs = as_tuple(outputs), as_tuple(inputs)
     grads = (None,) * len(outputs) if grad_outputs is None else as_tuple(grad_outputs)
     if materialize_grads and allow_unused is False:
-        raise ValueError("grad: materialize_grads=True gives zeros where allow_unused=False raises")
+        raise ValueError("grad: materialize_grads=True contradicts allow_unused=False; omit one")
     wanted = _wanted("grad", inputs)
     run(roots_of("grad", outputs, grads, create_graph), wanted, retain_graph, create_graph)
 

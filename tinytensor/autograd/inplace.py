@@ -120,7 +120,7 @@ def is_recorded(target: Variable, name: str, sources: tuple = ()) -> bool:
             )
         if tracked and base._view.op is AsStrided and base._view.args[-1] is not None:
             raise RuntimeError(
-                f"{name}: as_strided of a detached part of a tensor reaches outside of that part; "
+                f"{name}: as_strided of a detached part of a tensor reaches outside that part; "
                 "call it on the whole tensor, or write into a clone()"
             )
         base = base._view.base

@@ -47,7 +47,7 @@ def _prepare(generator: Generator | None, dtype: Any, where: Any) -> tuple[Gener
         where = generator.device
     if generator is not None and generator.device.type != device_or_cpu(where).type:
         raise RuntimeError(
-            f"generator: it is on {generator.device}, the tensor is to be on {device_or_cpu(where)}"
+            f"generator: it is on {generator.device}, the new tensor on {device_or_cpu(where)}"
         )
     return generator or default_generator_of(where), numpy_dtype
 

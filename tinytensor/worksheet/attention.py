@@ -81,7 +81,7 @@ def rounding(sheet: Sheet) -> str:
     """The sentence on a sheet about the value of e."""
     if sheet.base == math.e:
         return "Two places are enough."
-    return f"Take e to be {sheet.base:g}, and its powers to be their own slope, as those of e are."
+    return f"Use e = {sheet.base:g}, and let (eˣ)′ = eˣ, as for the true e."
 
 
 # ------------------------------------------------------------------------------------------

@@ -126,7 +126,7 @@ def residual(sheet: Sheet, size: str) -> Backward:
     G = sheet.given("dL/dY", sheet.whole(width, samples, -2, 3), "gradient")
     yield (Y.tensor * G.tensor).sum()
     sheet.section(
-        "Back, with the skip", "dL/dY is given. The skip hands its gradient on to X whole."
+        "Back, with the skip", "dL/dY is given. The skip passes its gradient on to X unchanged."
     )
     dR = sheet.step("dL/d(F + X)", MASK, G, left=R, gradient_of=R)
     dH = sheet.step("dL/dH", PRODUCT, dR, left=second.weights.T, gradient_of=H)
