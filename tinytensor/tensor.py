@@ -1,7 +1,8 @@
 """Tensor: an array with a gradient.
 
-This file has the constructor, the properties and the autograd methods. Operators and methods that
-compute are in `methods.py`; conversions to Python and NumPy are in `interop.py`.
+This file has the constructor, the properties and the autograd methods. Operators are in
+`operators.py`, methods that compute in `methods.py`, conversions to Python and NumPy in
+`interop.py`.
 """
 
 from __future__ import annotations

@@ -46,14 +46,19 @@ PAGES = {
     ),
     "reductions": Page(
         "Ops: over a dimension",
-        "Sums, norms, extremes, sorting, softmax.",
-        {OPS: ["reduce", "variance", "minmax", "statistics", "scan", "sort", "softmax"]},
+        "Sums, norms, extremes, sorting, softmax, histograms.",
+        {
+            OPS: [
+                "reduce", "variance", "minmax", "statistics", "scan", "sort", "softmax",
+                "histogram",
+            ]
+        },
     ),
     "products": Page(
         "Ops: products",
         "Matrix products, einsum, distances, and `tinytensor.linalg`.",
         {
-            OPS: ["linalg", "linear", "einsum", "distance", "solve"],
+            OPS: ["matmul", "linear", "einsum", "distance", "solve"],
             "tinytensor.linalg": ["tinytensor.linalg"],
         },
     ),
@@ -62,23 +67,24 @@ PAGES = {
         "The same elements in another order or form.",
         {
             OPS: [
-                "shape", "broadcast", "part", "join", "rearrange", "matrix", "pad", "convert",
+                "shape", "broadcast", "partial_views", "join", "rearrange", "matrix", "pad",
+                "convert",
             ]
         },
     ),
     "indexing": Page(
         "Ops: picked elements",
         "Reading and writing by index, by mask, by table.",
-        {OPS: ["index", "gather", "scatter", "masked", "embedding", "count"]},
+        {OPS: ["index", "gather", "scatter", "masked", "embedding"]},
     ),
     "layers": Page(
         "Ops: layers",
         "Attention, norms, dropout, recurrence, convolution, pooling.",
         {
             OPS: [
-                "attention", "layer_norm", "batch_norm", "dropout", "recurrent",
+                "attention", "layer_norm", "batch_norm", "dropout", "recurrent_cell",
                 "recurrent_sequence", "selective_scan", "convolution", "conv_transpose", "pooling",
-                "adaptive_pooling", "columns", "resample", REST,
+                "adaptive_pooling", "unfold", "resample", REST,
             ]
         },
     ),
