@@ -29,12 +29,13 @@ BANDS = {
     "networks": "nn",
     "tools": "tinytensor.profile",
     "around\ntensors": "tinytensor.serialize",
-    "tensors": "tinytensor.methods",
+    "tensors": "tinytensor.operators",
     "operations": "tinytensor.create",
     "engine": "tinytensor.autograd",
+    "kernels": "tinytensor.kernels",
     "ground": "tinytensor.svg",
 }
-COLOURS = ("#ede9fe", "#fce7f3", "#e0f2fe", "#dcfce7", "#ecfccb", "#fef3c7", "#f1f5f9")
+COLOURS = ("#ede9fe", "#fce7f3", "#e0f2fe", "#dcfce7", "#ecfccb", "#fef3c7", "#ffedd5", "#f1f5f9")
 
 WIDTH, LABEL, BOX, GAP = 800, 104, 162, 8  # pixels; BOX is the width of a package's box
 LINE, CHARACTERS = 14, 25  # the height of a line of small print, and how much goes into one

@@ -78,6 +78,7 @@ from .create import tensor as tensor  # isort: skip  # which mypy takes for the 
 from . import distributions  # isort: skip
 
 compat.alias.install(compat.PATHS)
+autograd.functional = func.functional  # PyTorch's path
 
 if TYPE_CHECKING:  # found by __getattr__
     from .compat import amp, backends, distributed, jit

@@ -98,8 +98,8 @@ PAGES = {
         "Gradients, modes, custom functions, transforms of functions, checks.",
         {
             "tinytensor.autograd": [],
-            "tinytensor.autograd.functional": ["tinytensor.autograd.functional"],
-            "tinytensor.func": [],
+            "tinytensor.autograd.functional": ["tinytensor.func.functional"],
+            "tinytensor.func": ["tinytensor.func.transforms"],
         },
     ),
     "nn-modules": Page(

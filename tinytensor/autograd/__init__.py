@@ -12,6 +12,7 @@ The core. Read in this order, and stop here:
 Around it:
 
 settings        no_grad, inference_mode, detect_anomaly …
+arguments       checks of an op's first argument
 outputs         ops with several outputs
 hooks           functions called with a gradient
 next_functions  the links between nodes, under PyTorch's names; AccumulateGrad
@@ -26,11 +27,11 @@ traced_walk     trace_backward: the walk, one step at a time
 gradcheck       gradients against finite differences
 function        Function: ops written by users (torch.autograd.function)
 function_ctx    the `ctx` of a Function, which is its node in the graph
-functional      Jacobians, Hessians and products with them (torch.autograd.functional); the same
-                as transformations of functions is ../func.py (torch.func)
 """
 
-from . import anomaly, function, functional, mixed_devices, nesting, outputs, views  # noqa: F401
+from typing import TYPE_CHECKING
+
+from . import anomaly, function, mixed_devices, nesting, outputs, views  # noqa: F401
 from .engine import backward, grad
 from .function import Function
 from .gradcheck import gradcheck, gradgradcheck
@@ -53,6 +54,9 @@ from .site import site_of
 from .traced_walk import Contribution, Step, trace_backward
 from .variable import Variable
 
+if TYPE_CHECKING:  # PyTorch's path; tinytensor/__init__.py sets it
+    from ..func import functional as functional
+
 __all__ = [
     "AccumulateGrad",
     "Contribution",
@@ -66,7 +70,6 @@ __all__ = [
     "detect_anomaly",
     "enable_grad",
     "function",
-    "functional",
     "grad",
     "gradcheck",
     "gradgradcheck",

@@ -293,25 +293,25 @@ class Op(Node):
         return tensor
 
     def keep(self, helper: Callable, *args: Any) -> Any:
-        """In forward: compute helper(*args) on raw arrays and keep it for backward."""
+        """In forward: helper(*args) on raw arrays, remembered for backward."""
         value = helper(*args)
-        self.remember(helper, value)
+        self.remember(helper.__name__, value)
         return value
 
-    def remember(self, helper: Callable, value: Any) -> None:
-        """Like `keep`, for a value that a kernel has already computed."""
+    def remember(self, name: str, value: Any) -> None:
+        """Like `keep`, for a kernel that computes the value of the helper `name` itself."""
         if self._tracked:
             if self._kept is None:
                 self._kept = {}
-            self._kept[helper] = value
+            self._kept[name] = value
 
     def recall(self, helper: Callable, *args: Any) -> Any:
-        """In backward: the kept value; recomputed in grad mode (on tensors) or if not kept."""
+        """In backward: the kept value; helper(*args) in grad mode or if nothing was kept."""
         if self._kept is None or state.mode.grad:
             return helper(*args)
-        value = self._kept.get(helper)
+        value = self._kept.get(helper.__name__)
         return helper(*args) if value is None else value
 
-    def kept(self, helper: Callable) -> Any:
+    def kept(self, name: str) -> Any:
         """In a kernel's backward: the kept value, or None."""
-        return None if self._kept is None else self._kept.get(helper)
+        return None if self._kept is None else self._kept.get(name)

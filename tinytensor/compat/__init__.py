@@ -37,6 +37,7 @@ from .old_forms import (
 # Nothing is imported before its path is used, as a module or as an attribute of tinytensor.
 PATHS = {
     "nn.utils.clip_grad": "tinytensor.optim.clip_grad",
+    "tinytensor.autograd.functional": "tinytensor.func.functional",
     "tinytensor.amp": "tinytensor.compat.amp",
     "tinytensor.backends": "tinytensor.compat.backends",
     "tinytensor.cuda.amp": "tinytensor.compat.cuda_amp",

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.arguments import require_tensor
 from ..autograd.inplace import assign
 from ..autograd.variable import Variable, unwrap, wrap
 from ..backend import Array, xp
 from ..devices import module_for
 from ..dtype import default_float, int64, to_numpy_dtype
 from ..errors import ShapeError
-from ..ops.promote import require_tensor
 from .generator import (
     Generator,
     default_generator_of,

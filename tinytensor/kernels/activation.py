@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ..backend import Array
-from ..ops.activation import ONE_OVER_SQRT_2_PI, SQRT_HALF, TANH_CUBIC, TANH_SCALE
-from ..ops.erf import E, F
 from .machinery.compile import parallel, part
+from .machinery.constants import ERF_E, ERF_F, ONE_OVER_SQRT_2_PI, SQRT_HALF, TANH_CUBIC, TANH_SCALE
 from .machinery.contiguous import flat
 from .machinery.memory import empty_like
 from .machinery.vector_math import exp, f32, sigmoid
@@ -17,8 +16,8 @@ HALF_ROOT, DENSITY = f32(SQRT_HALF), f32(ONE_OVER_SQRT_2_PI)
 # ½·(1 + tanh u) = σ(2u), which is precise where tanh nears −1
 LINEAR, CUBIC = f32(2 * TANH_SCALE), f32(2 * TANH_CUBIC)
 
-ERF_E0, ERF_E1, ERF_E2, ERF_E3, ERF_E4, ERF_E5 = map(f32, E)
-ERF_F0, ERF_F1, ERF_F2, ERF_F3, ERF_F4, ERF_F5 = map(f32, F)
+ERF_E0, ERF_E1, ERF_E2, ERF_E3, ERF_E4, ERF_E5 = map(f32, ERF_E)
+ERF_F0, ERF_F1, ERF_F2, ERF_F3, ERF_F4, ERF_F5 = map(f32, ERF_F)
 
 
 @part

@@ -298,13 +298,13 @@ def scaled_dot_product_attention_forward(
     blocks = (query.shape[2] + QUERIES - 1) // QUERIES
     tasks = query.shape[0] * query.shape[1] * blocks
     attention(tasks, query, key, value, bias, drop, f32(scale), causal, y, *kept)
-    op.remember(tops_and_shares, kept)
+    op.remember("tops_and_shares", kept)
     return y.reshape(shape)
 
 
 def scaled_dot_product_attention_backward(op: Any, g: Array) -> tuple:
     query, key, value, bias, drop, y = op.saved
-    kept = op.kept(tops_and_shares)
+    kept = op.kept("tops_and_shares")
     if kept is None or op.needs(3):
         return NotImplemented
     shapes = query.shape, key.shape, value.shape

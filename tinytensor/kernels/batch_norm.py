@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array
-from ..ops.layer_norm import center_of, mean_square
 from .layer_norm import NEAR, gradient
 from .machinery.compile import parallel, part
 from .machinery.contiguous import contiguous, flat
@@ -157,8 +156,8 @@ def batch_norm_forward(
     batch_norm(channels, _lines(x), scale, shift, f32(eps), _lines(y), centers, variances)
     kept = (1, channels) + (1,) * (x.ndim - 2)  # (C) → (1, C, 1, …)
     centers, variances = centers.reshape(kept), variances.reshape(kept)
-    op.remember(center_of, centers)
-    op.remember(mean_square, variances)
+    op.remember("center_of", centers)
+    op.remember("mean_square", variances)
     if observe is not None:
         observe(centers, variances)
     return y
@@ -166,7 +165,7 @@ def batch_norm_forward(
 
 def batch_norm_backward(op: Any, g: Array) -> tuple:
     x, weight = op.saved
-    centers, variances = op.kept(center_of), op.kept(mean_square)
+    centers, variances = op.kept("center_of"), op.kept("mean_square")
     if centers is None:
         return NotImplemented
     channels = x.shape[1]

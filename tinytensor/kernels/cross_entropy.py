@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array
-from ..ops.cross_entropy import divisor_of
 from .machinery.compile import parallel
 from .machinery.contiguous import as_rows, flat
 from .machinery.memory import empty_like
@@ -55,14 +54,13 @@ def cross_entropy_forward(
         return NotImplemented
     loss, tops, totals = np.empty((3, x.shape[0]), dtype=x.dtype)
     cross_entropy(x.shape[0], as_rows(x), flat(target), flat(pull), loss, tops, totals)
-    op.remember(tops_and_totals, (tops, totals))
-    op.divisor = divisor_of(count, loss)
-    return loss if count is None else loss.sum() / count
+    op.remember("tops_and_totals", (tops, totals))
+    return op.reduce(loss, count)
 
 
 def cross_entropy_backward(op: Any, g: Array) -> Array:
     x, target, pull, spread, _ = op.saved
-    kept = op.kept(tops_and_totals)
+    kept = op.kept("tops_and_totals")
     if kept is None or spread is not None or target.dtype != np.int64:
         return NotImplemented
     g = np.broadcast_to(g / op.divisor, pull.shape)  # () or (M) → (M)

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array
-from ..ops.layer_norm import center_of, mean_square
 from .machinery.blas import share
 from .machinery.compile import ordered_part, parallel, part
 from .machinery.contiguous import as_rows, flat
@@ -208,14 +207,14 @@ def layer_norm_forward(
         variances,
     )  # fmt: skip
     kept = kept_shape(x, axes)  # (M) → (…, 1, …)
-    op.remember(center_of, centers.reshape(kept))
-    op.remember(mean_square, variances.reshape(kept))
+    op.remember("center_of", centers.reshape(kept))
+    op.remember("mean_square", variances.reshape(kept))
     return y
 
 
 def layer_norm_backward(op: Any, g: Array) -> tuple:
     x, weight = op.saved
-    centers, variances = op.kept(center_of), op.kept(mean_square)
+    centers, variances = op.kept("center_of"), op.kept("mean_square")
     if centers is None or not normalizes_rows(x, op.axes, weight):
         return NotImplemented
     size = row_length(x, op.axes)
@@ -238,13 +237,13 @@ def rms_norm_forward(op: Any, x: Array, weight: Array | None, axes: tuple, eps: 
     y = empty_like(x)
     squares = np.empty(rows.shape[0], dtype=x.dtype)
     rms_norm(squares.size, rows, or_ones(weight, size), f32(eps), y.reshape(-1, size), squares)
-    op.remember(mean_square, squares.reshape(kept_shape(x, axes)))
+    op.remember("mean_square", squares.reshape(kept_shape(x, axes)))
     return y
 
 
 def rms_norm_backward(op: Any, g: Array) -> tuple:
     x, weight = op.saved
-    squares = op.kept(mean_square)
+    squares = op.kept("mean_square")
     if squares is None or not normalizes_rows(x, op.axes, weight):
         return NotImplemented
     size = row_length(x, op.axes)

@@ -138,12 +138,12 @@ def lstm_sequence_forward(
     inputs = share_of_inputs(x, w_ih, NO_NUMBERS if b is None else flat(b), z)
     gates = z.reshape(steps, samples, 4, size)  # (T, N, 4H) → (T, N, 4, H)
     lstm(samples, contiguous(w_hh).T, gates, cells, states)
-    op.remember(lstm, (inputs, z, cells, states))
+    op.remember("lstm", (inputs, z, cells, states))
     return copy(states[1:]), copy(cells[-1])
 
 
 def lstm_sequence_backward(op: Any, gy: Array, gk: Array) -> tuple:
-    kept = op.kept(lstm)
+    kept = op.kept("lstm")
     if kept is None:
         return NotImplemented
     inputs, z, cells, states = kept
@@ -256,12 +256,12 @@ def gru_sequence_forward(
     inputs = share_of_inputs(x, w_ih, bias, z)
     gates = z.reshape(steps, samples, 3, size)  # (T, N, 3H) → (T, N, 3, H)
     gru(samples, contiguous(w_hh).T, bias_n, gates, shares, states)
-    op.remember(gru, (inputs, z, shares, states))
+    op.remember("gru", (inputs, z, shares, states))
     return copy(states[1:])
 
 
 def gru_sequence_backward(op: Any, gy: Array) -> tuple:
-    kept = op.kept(gru)
+    kept = op.kept("gru")
     if kept is None:
         return NotImplemented
     inputs, z, shares, states = kept
@@ -328,12 +328,12 @@ def rnn_sequence_forward(
     states[0] = h
     inputs = share_of_inputs(x, w_ih, NO_NUMBERS if b is None else flat(b), states[1:])
     rnn(h.shape[0], contiguous(w_hh).T, nonlinearity == "relu", states)
-    op.remember(rnn, (inputs, states))
+    op.remember("rnn", (inputs, states))
     return copy(states[1:])
 
 
 def rnn_sequence_backward(op: Any, gy: Array) -> tuple:
-    kept = op.kept(rnn)
+    kept = op.kept("rnn")
     if kept is None:
         return NotImplemented
     inputs, states = kept

@@ -22,7 +22,7 @@ Losses
     loss, cross_entropy, distribution_loss, margin_loss
 
 Shared by them, without an op to call
-    promote (dtypes, the first argument), dims (arguments that name dimensions), parse_index,
+    promote (dtypes), dims (arguments that name dimensions), parse_index,
     accumulate (y[i] += x), windows, blockwise (large arrays in blocks), loss_reduction (mean, sum
     or none), return_types
 """

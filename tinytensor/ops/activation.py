@@ -6,14 +6,20 @@ in trigonometry.py.
 
 from __future__ import annotations
 
-import math
 from operator import mul
 from typing import TYPE_CHECKING, Any
 
+from ..autograd.arguments import array_of
 from ..autograd.inplace import write
 from ..autograd.op import Op
 from ..backend import Array, xp
 from ..errors import ShapeError
+from ..kernels.machinery.constants import (
+    ONE_OVER_SQRT_2_PI,
+    SQRT_HALF,
+    TANH_CUBIC,
+    TANH_SCALE,
+)
 from ..kernels.machinery.route import accelerated
 from .blockwise import blockwise
 from .clamp import clamp, where
@@ -22,18 +28,11 @@ from .erf import erf
 from .join import cat
 from .parse_index import along
 from .pointwise import exp, sigmoid
-from .promote import apply_wide, array_of, as_float
+from .promote import apply_wide, as_float
 from .trigonometry import tanh
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
-
-SQRT_HALF = math.sqrt(0.5)
-ONE_OVER_SQRT_2_PI = 1 / math.sqrt(2 * math.pi)
-
-# gelu's approximation: Φ(x) ≈ ½·(1 + tanh(√(2/π)·(x + 0.044715·x³)))
-TANH_SCALE = math.sqrt(2 / math.pi)
-TANH_CUBIC = TANH_SCALE * 0.044715
 
 # The fixed point of "zero mean, unit variance in and out" (Klambauer et al. 2017)
 SELU_ALPHA = 1.6732632423543772848170429916717

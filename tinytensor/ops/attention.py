@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.arguments import require_tensor
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
@@ -14,7 +15,6 @@ from ..errors import ShapeError
 from ..kernels.machinery.route import accelerated
 from .broadcast import expands_to
 from .dropout import check_probability, random_mask, scale_of_kept
-from .promote import require_tensor
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..autograd.arguments import array_of
 from ..autograd.op import Op
 from ..backend import Array
-from .promote import array_of, common_dtype, promote_to
+from .promote import common_dtype, promote_to
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.arguments import array_of, require_tensor
 from ..autograd.op import Op
 from ..backend import Array, xp
 from ..errors import ShapeError
 from ..size import Size
 from .dims import Ints, as_ints
-from .promote import array_of, require_tensor
 from .shape import reshape, unsqueeze
 
 if TYPE_CHECKING:

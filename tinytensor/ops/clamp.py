@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..autograd.arguments import require_tensor
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
@@ -18,7 +19,6 @@ from .promote import (
     library_of,
     promote,
     promote_to,
-    require_tensor,
 )
 
 if TYPE_CHECKING:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..autograd.arguments import require_tensor
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, is_array, xp
-from .promote import library_of, promote, require_same_dtype, require_tensor
+from .promote import library_of, promote, require_same_dtype
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import create
+from ..autograd.arguments import array_of, require_tensor
 from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap
 from ..backend import Array
@@ -33,7 +34,7 @@ from ..kernels.machinery.memory import copy
 from ..kernels.machinery.route import ndarray
 from ..memory_format import contiguous_format
 from .dims import Ints
-from .promote import array_of, cast, require_tensor
+from .promote import cast
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

@@ -28,8 +28,23 @@ def log_probabilities(x: Any) -> Any:
     return log_softmax(x, 1)
 
 
+class RowLoss(Op):
+    """y = Σ l / count over the losses l of the rows, or each l if count is None."""
+
+    def reduce(self, losses: Array, count: Any) -> Array:
+        """Compute y, and note what the gradients are divided by: count, or 1.
+
+        If nothing counts, the mean is 0/0 = NaN, but no row has a gradient, as in PyTorch.
+        """
+        if count is None or isinstance(count, float):
+            self.divisor = count or 1.0
+        else:
+            self.divisor = xp(losses).where(count == 0, 1, count).astype(losses.dtype)
+        return losses if count is None else losses.sum() / count
+
+
 @accelerated("cross_entropy", threshold=4096)
-class CrossEntropy(Op):
+class CrossEntropy(RowLoss):
     """y = Σ l / count (or each l), l = −pull·p[t] − spread·Σ w·p, p = log softmax x;
     dx = g/count·((pull + spread·Σ w)·softmax x − spread·w − pull·onehot t)
 
@@ -51,8 +66,7 @@ class CrossEntropy(Op):
             even = (p.sum(axis=1) if w is None else p @ w) * -spread
             even[spread == 0] = 0
             loss += even
-        self.divisor = divisor_of(count, loss)
-        return loss if count is None else loss.sum() / count
+        return self.reduce(loss, count)
 
     def backward(self, g: Any) -> Any:
         x, *constants = self.saved
@@ -70,7 +84,7 @@ class CrossEntropy(Op):
         return dx
 
 
-class NllLoss(Op):
+class NllLoss(RowLoss):
     """y = Σ l / count (or each l), l = −pull·x[t] for each row x;  dx = −g/count·pull·onehot t"""
 
     saves = ("target", "pull")
@@ -79,23 +93,12 @@ class NllLoss(Op):
         self.shape = x.shape
         loss = x[xp(x).arange(x.shape[0]), target] * -pull
         loss[pull == 0] = 0
-        self.divisor = divisor_of(count, loss)
-        return loss if count is None else loss.sum() / count
+        return self.reduce(loss, count)
 
     def backward(self, g: Any) -> Any:
         target, pull = (unwrap(constant) for constant in self.saved)
         rows = xp(target).arange(target.shape[0])
         return Unindex.apply(g / self.divisor * -pull, self.shape, (rows, target))
-
-
-def divisor_of(count: Any, loss: Array) -> Any:
-    """What gradients are divided by: count, or 1 where that is None or 0.
-
-    If nothing counts, the mean is 0/0 = NaN, but no row has a gradient, as in PyTorch.
-    """
-    if count is None or isinstance(count, float):
-        return count or 1.0
-    return xp(loss).where(count == 0, 1, count).astype(loss.dtype)
 
 
 # ------------------------------------------------------------------------------------------

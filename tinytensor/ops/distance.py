@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..autograd.arguments import array_of, require_tensor
 from ..errors import ShapeError
 from .broadcast import broadcast_tensors
 from .clamp import clamp_min
 from .dims import accepts_axis
-from .promote import array_of, promote_float, require_tensor
+from .promote import promote_float
 from .variance import norm
 
 if TYPE_CHECKING:

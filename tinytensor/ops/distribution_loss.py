@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from ..autograd.arguments import array_of, require_tensor
 from ..autograd.site import warn
 from ..autograd.variable import unwrap
 from ..backend import xp
 from .clamp import where
 from .loss_reduction import reduce_loss, reduction_of
 from .pointwise import exp, log
-from .promote import array_of, require_tensor
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.arguments import array_of, require_tensor
 from ..autograd.inplace import write
 from ..autograd.op import Op
 from ..autograd.site import warn
@@ -19,7 +20,7 @@ from ..create.generator import generator_for
 from ..errors import ShapeError
 from ..kernels.machinery.route import accelerated
 from .activation import SELU_ALPHA, SELU_SCALE
-from .promote import array_of, require_float, require_tensor
+from .promote import require_float
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

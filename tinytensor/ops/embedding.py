@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.arguments import array_of
 from ..autograd.inplace import assign
 from ..autograd.op import Op
 from ..autograd.settings import no_grad
@@ -15,7 +16,6 @@ from ..errors import ShapeError
 from ..kernels.machinery.route import accelerated
 from .accumulate import add_rows
 from .parse_index import outside
-from .promote import array_of
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

@@ -21,6 +21,7 @@ import numpy as np
 
 from ..autograd.op import Op
 from ..backend import Array, xp
+from ..kernels.machinery.constants import ERF_E, ERF_F
 from .pointwise import exp
 from .promote import as_float
 
@@ -49,11 +50,7 @@ P = (1.63153871373020978e-2, 3.05326634961232344e-1, 3.60344899949804439e-1,
 Q = (1.0, 2.56852019228982242e0, 1.87295284992346047e0, 5.27905102951428412e-1,
      6.05183413124413191e-2, 2.33520497626869185e-3)  # fmt: skip
 
-# float32, |x| ≤ 3.93: erf x = x · E(x²) / F(x²); beyond, erf rounds to ±1
-E = (2.0419724206187525e-06, 0.0002848082729014177, 0.003779596640735776, 0.052790247379631276,
-     0.19078354317630608, 1.1283791453711345)  # fmt: skip
-F = (3.8004074543152125e-05, 0.0011652095682507678, 0.014997412346916853, 0.11425740281463755,
-     0.5024102325676352, 1.0)  # fmt: skip
+# float32: ERF_E and ERF_F, which the kernels share
 
 BLOCK = 8192  # elements taken at a time on a CPU, so that all the steps below find them in cache
 
@@ -116,7 +113,7 @@ def _erfc64(x: Array) -> Array:
 def _erf32(x: Array) -> Array:
     """erf to float32's precision; x is float64, as the steps would otherwise lose three bits."""
     x = xp(x).clip(x, -3.93, 3.93)
-    return x * _quotient(x * x, E, F)
+    return x * _quotient(x * x, ERF_E, ERF_F)
 
 
 def _in_blocks(function: Callable, x: Array) -> Array:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.arguments import array_of, require_tensor
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
@@ -19,7 +20,7 @@ from .broadcast import atleast_1d, broadcast_to, common_shape
 from .dims import accepts_axis, normalize_dim
 from .index import Index
 from .parse_index import outside, slices_at
-from .promote import array_of, cast, require_tensor
+from .promote import cast
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

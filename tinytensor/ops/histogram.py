@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..autograd.arguments import array_of
 from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap
 from ..backend import Array, xp
 from ..errors import ShapeError
-from .promote import array_of, require_float
+from .promote import require_float
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

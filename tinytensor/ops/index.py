@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.arguments import array_of
 from ..autograd.inplace import assign
 from ..autograd.op import Op
 from ..autograd.variable import Variable, own_copy, unwrap, wrap
@@ -19,7 +20,6 @@ from ..errors import ShapeError
 from .accumulate import add_at_index
 from .dims import normalize_dim
 from .parse_index import along, dims_taken, take_apart
-from .promote import array_of
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

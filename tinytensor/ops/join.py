@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.arguments import array_of
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, is_array, xp
@@ -18,7 +19,7 @@ from .broadcast import atleast_1d, atleast_2d, atleast_3d
 from .dims import accepts_axis, as_ints, existing_dim, normalize_dim
 from .index import Slice
 from .parse_index import along
-from .promote import array_of, cast
+from .promote import cast
 from .shape import reshape
 
 if TYPE_CHECKING:

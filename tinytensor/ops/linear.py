@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..autograd.arguments import array_of
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, sum_over
@@ -13,7 +14,6 @@ from .arithmetic import add
 from .broadcast import expands_to
 from .einsum import einsum
 from .matmul import check_operands, check_ranks, matmul, product, product_gradients, rows
-from .promote import array_of
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..autograd.arguments import array_of
 from ..autograd.site import warn
 from ..errors import ShapeError
-from .promote import array_of
 from .reduce import mean, sum
 
 

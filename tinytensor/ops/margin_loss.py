@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ..autograd.arguments import array_of, require_tensor
 from ..autograd.variable import unwrap
 from ..backend import xp
 from ..errors import ShapeError
@@ -14,7 +15,7 @@ from .distance import pairwise_distance
 from .loss_reduction import reduce_loss, reduction_of
 from .parse_index import outside
 from .power import sqrt
-from .promote import array_of, require_float, require_tensor
+from .promote import require_float
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.arguments import array_of, require_tensor
 from ..autograd.inplace import assign
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
@@ -14,7 +15,7 @@ from ..dtype import fitting
 from ..errors import ShapeError
 from .broadcast import atleast_1d, broadcast_to, common_shape
 from .index import Index, IndexPut
-from .promote import array_of, require_same_dtype, require_tensor
+from .promote import require_same_dtype
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from ..autograd.arguments import array_of
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, is_array, xp
 from ..errors import ShapeError
 from .arithmetic import mul
 from .dims import normalize_dim
-from .promote import array_of, promote
+from .promote import promote
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

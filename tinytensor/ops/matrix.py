@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.arguments import array_of, require_tensor
 from ..autograd.op import Op
 from ..autograd.variable import wrap
 from ..backend import Array, xp
@@ -24,7 +25,6 @@ from .masked import masked_fill
 from .pad import pad
 from .partial_views import Undiagonal
 from .partial_views import diagonal as diagonal_of  # `diag` has an argument named diagonal
-from .promote import array_of, require_tensor
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from ..autograd.arguments import array_of
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, is_array, xp
@@ -17,7 +18,7 @@ from .broadcast import atleast_1d
 from .clamp import maximum, minimum
 from .dims import accepts_axis, keep_dims, normalize_dim, normalize_dims
 from .gather import gather
-from .promote import array_of, require_numbers
+from .promote import require_numbers
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

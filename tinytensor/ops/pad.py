@@ -9,13 +9,13 @@ import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..autograd.arguments import array_of
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..errors import ShapeError
 from .index import Index, Slice, read
 from .parse_index import slices_at
-from .promote import array_of
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

@@ -7,6 +7,7 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
+from ..autograd.arguments import array_of
 from ..autograd.op import Op
 from ..autograd.strided import AsStrided, offset_in, storage_of
 from ..autograd.variable import Variable, unwrap, writes_of
@@ -16,7 +17,6 @@ from ..errors import ShapeError
 from .dims import Ints, accepts_axis, as_ints, existing_dim, normalize_dim
 from .index import Slice
 from .parse_index import along
-from .promote import array_of
 from .shape import reshape
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from ..autograd.arguments import array_of
 from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap, wrap_like
 from ..backend import Array, is_array, xp
@@ -122,22 +123,6 @@ def apply_wide(name: str, op: type[Op], input: Any, *args: Any) -> Any:
 # ------------------------------------------------------------------------------------------
 # Inputs that an op refuses. Where PyTorch has no kernel for a dtype, it is NotImplementedError.
 # ------------------------------------------------------------------------------------------
-
-
-def require_tensor(name: str, input: Any) -> None:
-    """Refuse a first argument that is not a tensor."""
-    array_of(name, input)
-
-
-def array_of(name: str, input: Any) -> Any:
-    """The raw array of an op's first argument; TypeError, naming the op, if it is no tensor."""
-    if isinstance(input, Variable):
-        return input.array
-    if is_array(input) or isinstance(input, np.generic):  # in a rule, where 0-d may be a scalar
-        return input
-    raise TypeError(
-        f"{name}: got a {type(input).__name__} as its first argument, expected a tensor"
-    )
 
 
 def require_float(name: str, input: Any, error: type = RuntimeError) -> None:

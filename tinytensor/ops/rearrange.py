@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..autograd.arguments import array_of, require_tensor
 from ..autograd.op import Op
 from ..autograd.variable import unwrap, wrap_like
 from ..backend import Array, is_array, xp
@@ -15,7 +16,6 @@ from .dims import Ints, accepts_axis, as_ints, distinct_dims, normalize_dim
 from .index import get_item
 from .join import stack
 from .parse_index import along
-from .promote import array_of, require_tensor
 from .shape import flatten, reshape, transpose
 
 if TYPE_CHECKING:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.arguments import array_of
 from ..autograd.inplace import write
 from ..autograd.op import Op
 from ..backend import Array, xp
 from ..errors import ShapeError
 from ..kernels.machinery.route import accelerated
 from .clamp import where
-from .promote import array_of, as_float, require_numbers, require_same_dtype, zeros_for
+from .promote import as_float, require_numbers, require_same_dtype, zeros_for
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

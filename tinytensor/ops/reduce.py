@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.arguments import array_of, require_tensor
 from ..autograd.op import Op
 from ..backend import Array, sum_over, xp
 from ..dtype import int64, to_numpy_dtype
 from .broadcast import broadcast_to
 from .dims import accepts_axis, keep_dims, normalize_dim, normalize_dims
 from .pointwise import exp
-from .promote import array_of, as_float, cast, require_float, require_tensor
+from .promote import as_float, cast, require_float
 from .rearrange import flip
 from .scan import Shift, cumprod
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.arguments import array_of
 from ..autograd.op import Op
 from ..autograd.variable import unwrap, wrap_like
 from ..backend import Array, xp
@@ -16,7 +17,7 @@ from ..errors import ShapeError
 from .adaptive_pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 from .index import Index
 from .pooling import AvgPool
-from .promote import array_of, require_float, require_numbers
+from .promote import require_float, require_numbers
 from .shape import permute
 from .windows import Windows
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.arguments import array_of
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
@@ -22,7 +23,7 @@ from .gather import gather
 from .join import cat
 from .parse_index import along
 from .pointwise import exp
-from .promote import array_of, cast, require_float
+from .promote import cast, require_float
 from .rearrange import flip
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.arguments import array_of, require_tensor
 from ..autograd.inplace import write
 from ..autograd.mode import state
 from ..autograd.op import Op
@@ -30,7 +31,7 @@ from .gather import (
 from .index import IndexPut, Unindex, index_shape, write_item
 from .masked import MaskedFill, check_0d, fill_where
 from .parse_index import slices_at, take_apart
-from .promote import array_of, require_same_dtype, require_tensor
+from .promote import require_same_dtype
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.arguments import array_of
 from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap
 from ..backend import Array, xp
 from ..dtype import DType, to_numpy_dtype
 from ..errors import ShapeError
 from .dims import Ints, accepts_axis, as_ints, distinct_dims, normalize_dim
-from .promote import array_of
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

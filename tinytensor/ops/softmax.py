@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..autograd.arguments import array_of, require_tensor
 from ..autograd.op import Op
 from ..autograd.site import warn
 from ..autograd.variable import unwrap
@@ -17,7 +18,7 @@ from ..kernels.machinery.route import accelerated
 from .broadcast import atleast_1d
 from .dims import accepts_axis, normalize_dim
 from .pointwise import exp
-from .promote import array_of, cast, require_float, require_tensor
+from .promote import cast, require_float
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.arguments import array_of, require_tensor
 from ..autograd.op import Op
 from ..autograd.variable import unwrap, wrap_like
 from ..backend import Array, is_array, xp
@@ -17,7 +18,7 @@ from .dims import accepts_axis, normalize_dim
 from .gather import gather
 from .minmax import check_not_empty, pick
 from .parse_index import along
-from .promote import array_of, cast, require_tensor
+from .promote import cast
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from ..autograd.arguments import array_of
 from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap
 from ..backend import Array, xp
@@ -19,7 +20,7 @@ from .join import stack
 from .minmax import check_not_empty, pick
 from .partial_views import along, diagonal
 from .power import sqrt
-from .promote import array_of, as_float
+from .promote import as_float
 from .reduce import mean, require_float
 from .shape import unsqueeze
 from .sort import sort

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from ..autograd.arguments import require_tensor
 from ..autograd.op import Op
 from ..backend import Array, xp
 from ..dtype import to_numpy_dtype
 from .dims import accepts_axis, keep_dims, normalize_dims
 from .minmax import amax, amin
-from .promote import cast, not_zero, require_float, require_tensor
+from .promote import cast, not_zero, require_float
 from .reduce import mean, spread, sum, total
 
 if TYPE_CHECKING:

@@ -235,8 +235,8 @@ class _Builder:
         freed = [k for k in self.ids if isinstance(k, Op) and k._saved is None]
         if freed:
             raise GradientError(
-                f"trace: backward() has freed the values that {freed[0].op_name} needs; trace before "
-                "it, call it with retain_graph=True, or trace with backward=False"
+                f"trace: backward() has freed the values that {freed[0].op_name} needs; trace "
+                "before it, call it with retain_graph=True, or trace with backward=False"
             )
         self.graph.steps = []
         gathered: dict[Any, Value] = {}

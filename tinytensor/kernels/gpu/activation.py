@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...backend import Array
-from ...ops.activation import ONE_OVER_SQRT_2_PI, SQRT_HALF, TANH_CUBIC, TANH_SCALE
+from ..machinery.constants import ONE_OVER_SQRT_2_PI, SQRT_HALF, TANH_CUBIC, TANH_SCALE
 from . import elementwise
 
 # Φ(x), and s = ½·(1 + tanh u) = σ(2u)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ...backend import Array, xp
-from ...ops.cross_entropy import log_probabilities
 from . import elementwise
 
 cross_entropy_gradient = elementwise(
@@ -17,7 +16,7 @@ cross_entropy_gradient = elementwise(
 def cross_entropy_backward(op: Any, g: Array) -> Array:
     """dx = g·pull·(softmax x − onehot t), x (M, C)"""
     x, target, pull, spread, _ = op.saved
-    p = op.kept(log_probabilities)
+    p = op.kept("log_probabilities")
     if p is None or spread is not None or target.dtype != "int64":
         return NotImplemented
     factor = (g / op.divisor).reshape(-1, 1) * pull[:, None]  # () or (M) → (M, 1)

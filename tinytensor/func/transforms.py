@@ -12,8 +12,13 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from .autograd import functional
-from .autograd.functional import (
+from ..autograd.mode import state
+from ..autograd.settings import enable_grad
+from ..autograd.variable import Variable, edge_of
+from ..autograd.walk import collect
+from ..utils.tree import flatten, tree_map
+from . import functional
+from .functional import (
     columns,
     gradients,
     hvp,
@@ -23,11 +28,6 @@ from .autograd.functional import (
     tracked_alias,
     vhp,
 )
-from .autograd.mode import state
-from .autograd.settings import enable_grad
-from .autograd.variable import Variable, edge_of
-from .autograd.walk import collect
-from .utils.tree import flatten, tree_map
 
 Argnums = int | tuple[int, ...]
 

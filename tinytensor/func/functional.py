@@ -10,13 +10,15 @@ has the same derivatives as transformations that return functions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..autograd.engine import grad
+from ..autograd.gradcheck import basis
+from ..autograd.settings import enable_grad
+from ..autograd.variable import Variable, wrap
 from ..backend import xp
-from .engine import grad
-from .settings import enable_grad
-from .variable import Variable, wrap
+from ..ops import stack
 
 
 def tracked_alias(x: Any, keep_graph: bool) -> Any:
@@ -68,14 +70,6 @@ def _variable_like(x: Any) -> Any:
     return variable
 
 
-def basis(x: Any) -> Iterator[Any]:
-    """One tensor of x's shape for each of its elements: 1 there, 0 elsewhere."""
-    for i in range(x.array.size):
-        vector = xp(x.array).zeros(x.array.size, dtype=x.array.dtype)
-        vector[i] = 1
-        yield wrap(vector.reshape(x.array.shape))
-
-
 def rows(output: Any, inputs: Sequence[Any], create_graph: bool) -> list:
     """Jacobians of `output` for each input, (*output, *input), one backward for each row."""
     found = [gradients([output], inputs, [v], create_graph) for v in basis(output)]
@@ -99,8 +93,6 @@ def columns(output: Any, inputs: Sequence[Any], create_graph: bool) -> list:
 
 def _stacked(tensors: list, dim: int, like: Any) -> Any:
     """Stack tensors along a new dimension; an empty list gives shape (*like, 0)."""
-    from ..ops import stack  # ops build on autograd
-
     if tensors:
         return stack(tensors, dim)
     return wrap(xp(like.array).zeros((*like.array.shape, 0), dtype=like.array.dtype))
