@@ -678,7 +678,7 @@ ERRORS: list[tuple[Callable[[], Any], type, str]] = [
     (lambda: fit(make_trainer(data=DataLoader(Noisy(), 50, drop_last=True))), RuntimeError,
      "with drop_last"),
     (lambda: fit(make_trainer(val_data=[])), RuntimeError, "evaluate: the data gave no batch"),
-    (lambda: make_trainer().fit(), TypeError, "give epochs or steps"),
+    (lambda: make_trainer().fit(), TypeError, "got neither epochs nor steps"),
     (lambda: make_trainer(val_data=None).evaluate(), TypeError, "there is no val_data"),
     (lambda: make_trainer(val_data=None, patience=2), ValueError, "patience needs validation"),
     (lambda: make_trainer(on_nan="no"), ValueError, "on_nan='no', expected error or skip"),
@@ -688,7 +688,7 @@ ERRORS: list[tuple[Callable[[], Any], type, str]] = [
     (lambda: fit(unreduced()), TypeError, r"the loss is of shape \(4, 2\), expected a"),
     (lambda: fit(make_trainer(metrics={"step": lambda output, target: tt.tensor(0.0)})),
      ValueError, "a metric called 'step', expected another name"),
-    (lambda: make_trainer().load_checkpoint(), RuntimeError, "there is no folder"),
+    (lambda: make_trainer().load_checkpoint(), RuntimeError, "has no folder to load from"),
     (lambda: loss_curve([]), ValueError, "got no record with a loss"),
 ]  # fmt: skip
 

@@ -594,7 +594,7 @@ ERRORS: list[tuple[Callable[[], Any], type, str]] = [
     (lambda: DataLoader(S, persistent_workers=True), ValueError, "needs num_workers > 0"),
     (lambda: DataLoader(Counting(2), shuffle=True), ValueError, "an order of its own"),
     (lambda: DataLoader(S, shuffle=True, sampler=[1]), ValueError, "a sampler and shuffle=True"),
-    (lambda: DataLoader(S, 2, batch_sampler=[[1]]), ValueError, "leave them out"),
+    (lambda: DataLoader(S, 2, batch_sampler=[[1]]), ValueError, "omit them"),
     (lambda: DataLoader(S, None, drop_last=True), ValueError, "drop_last=True with batch_size=No"),
     (lambda: DataLoader(S, 0), ValueError, "batch_size=0"),
     (change_batch_size, ValueError, "batch_size cannot be changed later"),
