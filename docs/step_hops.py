@@ -31,7 +31,7 @@ from nn import functional as F  # noqa: E402
 PACKAGES = (f"{ROOT}/tinytensor/", f"{ROOT}/nn/")
 # What a reader can skip: arrays, dtypes and shapes, small parts of the engine, choosing a kernel.
 SKIPPED = re.compile(
-    r"tinytensor/(backend|dtype|size|autograd/variable|kernels/\w+)\.py"
+    r"tinytensor/(backend|dtype|size|autograd/(variable|arguments)|kernels/\w+/\w+)\.py"
     r"|.*#(as_tuple|enter_graph|fill_missing|Op\.remember|Op\.fill_missing)"
 )
 ALWAYS = re.compile(r".*(\.forward|\.backward|\.__call__|Op\._save|\._update_groups)$")
