@@ -68,7 +68,10 @@ class Touches:
         self.file.write_text(json.dumps(whole))
 
     def index(self, root: Path) -> Index:
-        return Index(self.tests, root)
+        """The index over the tests whose files are still there."""
+        there = set(test_files(root))
+        tests = {id: test for id, test in self.tests.items() if id.split("::")[0] in there}
+        return Index(tests, root)
 
 
 class Index:
