@@ -130,3 +130,16 @@ def test_unknown_names_are_refused(option: list[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode != 0
     assert f"{option[0]}: got 'quux', expected some of" in done.stderr
+
+
+def test_the_engine_without_tracing_is_made_and_differentiates(
+    bench: Callable[[str], Any], tmp_path: Path
+) -> None:
+    """benchmarks/tracing.py cuts lines out of the source; they must still be there."""
+    bench("tracing").copy_without_tracing(tmp_path)
+    code = "import tinytensor as tt, nn; m = nn.Linear(2, 1); m(tt.ones(2)).sum().backward()"
+    code += "; a, b = m.weight.grad.chunk(2, 1); assert a.item() == b.item() == 1"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr

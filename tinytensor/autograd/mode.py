@@ -88,7 +88,7 @@ class Outside:
     freed_values: Callable[[Any], Exception]  # anomaly.py: the error for a second backward
     changed_value: Callable[..., Exception]  # anomaly.py: the error for an overwritten saved value
     note_view: Callable[[Any, Any, Any, tuple], None]  # views.py: note that a result is a view
-    is_leaf: Callable[[Any], bool]  # views.py: whether a leaf still takes a gradient
+    check_leaf: Callable[[Any], None]  # views.py: refuse a view that is no longer a leaf
     run_hooks: Callable[[Any, Any], Any]  # hooks.py: pass a gradient through hooks
     run_after_accumulation: Callable[[Any], None]  # hooks.py
     wrap_outputs: Callable[..., tuple]  # outputs.py: wrap a tuple of results
@@ -98,7 +98,7 @@ class Outside:
     nested: Callable[..., Any]  # nesting.py: call a function, in a new thread if nested too deep
 
     def __init__(self) -> None:
-        self.refresh = self.run_after_accumulation = lambda tensor: None
+        self.refresh = self.check_leaf = self.run_after_accumulation = lambda tensor: None
         self.on_one_device = lambda args: None
         self.call_site = lambda frame: (None, 0)
         self.where = lambda node: ""
@@ -107,7 +107,6 @@ class Outside:
         self.explain_backward = lambda node, error: None
         self.freed_values = lambda node: RuntimeError("a second backward")
         self.changed_value = lambda node, *values: RuntimeError("a saved value was written over")
-        self.is_leaf = lambda leaf: leaf._tracked
         self.note_view = lambda tensor, base, op, args: None
         self.run_hooks = lambda node, gradient: gradient
         self.nested = lambda function, *args: function(*args)

@@ -95,7 +95,7 @@ class Op(Node):
     _shape: Any  # of the output; a list if there are several
     _dtype: Any
     _saved: Any  # [(value, writes, version), …]; None once freed
-    _kept: Any  # {helper: value}; see keep
+    _kept: Any  # {name of the helper: value}; see keep
     _code: Any  # with _instruction, where the op was called; see site.py
     _instruction: int
     scope: str  # path of the module it was called in
@@ -131,16 +131,13 @@ class Op(Node):
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
-        """Run forward, and record it if an argument requires grad.
+        """Run forward, and record it if an argument requires grad: the four parts below.
 
         Returns a tensor (or a tuple of them), or a raw result if no argument is a tensor.
         """
-        node = _new(cls)
-        raw: list[Any] = []
-        edges: list[Any] = []
-        tracked = 0  # bit i: argument i needs a gradient
-        bit = 1
-        any_tensor = False
+        # 1. The arguments: raw arrays for forward, edges for the graph.
+        node, raw, edges = _new(cls), [], []
+        tracked, bit, any_tensor = 0, 1, False  # bit i of tracked: argument i needs a gradient
         for arg in args:
             if isinstance(arg, Variable):
                 any_tensor = True
@@ -161,6 +158,7 @@ class Op(Node):
         node._kept = None
         node._tracked = tracked = tracked if mode.grad else 0
 
+        # 2. Forward, without NumPy's warnings.
         token = None
         try:
             token = error_state.set(QUIET)
@@ -176,6 +174,7 @@ class Op(Node):
             else:
                 warn_again()  # Ctrl-C struck before the token was stored
 
+        # 3. The result as a tensor.
         if type(out) is not ndarray:
             if not any_tensor:
                 return out
@@ -185,10 +184,11 @@ class Op(Node):
                 out = np.asarray(out)
         elif not any_tensor:
             return out
-
         tensor: Any = _new(outside.tensor)
         tensor.array = out
         tensor._grad = tensor._writes = tensor._view = tensor._hooks = None
+
+        # 4. The node in the graph.
         dtype = out.dtype
         if tracked and dtype.kind == "f":
             tensor._tracked = True
@@ -270,8 +270,7 @@ class Op(Node):
                 raise outside.changed_value(self, what, writes[0], version)
             values.append(value)
         if state.mode.grad:
-            plan = self._plan
-            return [self._as_tensor(v, *p) for v, p in zip(self._saved, plan)]
+            return [self._as_tensor(v, *p) for v, p in zip(self._saved, self._plan)]
         return values
 
     def _as_tensor(self, saved: tuple, place: int, name: str, _: int) -> Any:

@@ -136,11 +136,8 @@ def take_place(variable: Variable, other: Variable) -> None:
     variable._node, variable._tracked = after, other._tracked
 
 
-def is_leaf(leaf: Any) -> bool:
-    """Whether a leaf still takes a gradient: not if it was detached in the meantime.
-
-    Raises if the leaf is a view that became a non-leaf because its memory was written to.
-    """
+def check_leaf(leaf: Any) -> None:
+    """Refuse a leaf that is a view and became a non-leaf because its memory was written to."""
     if leaf._view is not None:
         refresh(leaf)
     if leaf._node is not None:
@@ -149,7 +146,6 @@ def is_leaf(leaf: Any) -> bool:
             "written to after the leaf was used, and is no longer a leaf; set requires_grad on a "
             "clone()"
         )
-    return leaf._tracked
 
 
-outside.refresh, outside.is_leaf, outside.note_view = refresh, is_leaf, note_view
+outside.refresh, outside.check_leaf, outside.note_view = refresh, check_leaf, note_view

@@ -81,7 +81,9 @@ class Gradients:
 
     def accumulate(self, leaf: Any, g: Any) -> None:
         """Add a complete gradient to the leaf's `.grad`."""
-        if outside.is_leaf(leaf):
+        if leaf._view is not None or leaf._node is not None:
+            outside.check_leaf(leaf)
+        if leaf._tracked:
             accumulate(leaf, g, leaf in self.ours)
 
 
