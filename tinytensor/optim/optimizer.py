@@ -90,6 +90,7 @@ class Optimizer:
         If Ctrl-C or an error strikes, some have made the step and others have not, as in PyTorch;
         and the one whose turn it was may be between the two. Its state is whole, or not there.
         """
+        has_state = type(self).new_state is not Optimizer.new_state
         for group in self.param_groups:
             parameters = [p for p in group["params"] if p._grad is not None]
             for p in parameters:  # first: what an error or Ctrl-C leaves half done is counted
@@ -98,7 +99,7 @@ class Optimizer:
                 state = self.state[p]
                 is_new = not state
                 try:
-                    if is_new:
+                    if is_new and has_state:
                         state.update(self.new_state(p.array, group))
                     self.update(p.array, p._grad.array, state, group)
                 except BaseException:
@@ -111,7 +112,7 @@ class Optimizer:
         return parameters
 
     def new_state(self, parameter: Any, group: dict) -> dict[str, Any]:
-        """The state of a parameter before its first step."""
+        """The state of a parameter before its first step, if the optimiser keeps any."""
         return {}
 
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
