@@ -10,28 +10,14 @@ old_forms.py      LongTensor, FloatTensor …
 alias.py          the mechanism behind the table of paths below
 """
 
+from .. import memory_format
 from ..autograd.variable import Variable as Variable
-from ..memory_format import channels_last, contiguous_format, preserve_format, strided
+from ..memory_format import *
 from . import alias as alias
-from .amp import GradScaler, autocast
-from .no_effect import (
-    are_deterministic_algorithms_enabled,
-    compile,
-    get_float32_matmul_precision,
-    set_float32_matmul_precision,
-    use_deterministic_algorithms,
-)
-from .old_forms import (
-    BoolTensor,
-    ByteTensor,
-    CharTensor,
-    DoubleTensor,
-    FloatTensor,
-    HalfTensor,
-    IntTensor,
-    LongTensor,
-    ShortTensor,
-)
+from . import amp, no_effect, old_forms
+from .amp import *
+from .no_effect import *
+from .old_forms import *
 
 # {import path: the module it stands for}. A row also holds for the modules inside a package.
 # Nothing is imported before its path is used, as a module or as an attribute of tinytensor.
@@ -65,25 +51,8 @@ PATHS = {
     "tinytensor.ranges": "tinytensor.create.ranges",
 }
 
-__all__ = [
-    "BoolTensor",
-    "ByteTensor",
-    "CharTensor",
-    "DoubleTensor",
-    "FloatTensor",
-    "GradScaler",
-    "HalfTensor",
-    "IntTensor",
-    "LongTensor",
-    "ShortTensor",
-    "are_deterministic_algorithms_enabled",
-    "autocast",
-    "channels_last",
-    "compile",
-    "contiguous_format",
-    "get_float32_matmul_precision",
-    "preserve_format",
-    "set_float32_matmul_precision",
-    "strided",
-    "use_deterministic_algorithms",
-]
+__all__: list[str] = []
+__all__ += amp.__all__
+__all__ += memory_format.__all__
+__all__ += no_effect.__all__
+__all__ += old_forms.__all__

@@ -232,10 +232,6 @@ def weights_and_gradient(a, da, keys, drop, n, h, first, last, start, delta):
                 da[i, j] = a[i, j] * (da[i, j] - along)
 
 
-def tops_and_shares(op: Any) -> None:
-    """Key under which the op keeps m and 1/l of each row of scores, (2, N, H, L)."""
-
-
 def _as_heads(x: Array) -> Array:
     """(…, L, E) → (N, H, L, E) with contiguous rows; N and H are 1 where there are none."""
     x = x.reshape((1,) * (4 - x.ndim) + x.shape)
@@ -298,7 +294,7 @@ def scaled_dot_product_attention_forward(
     blocks = (query.shape[2] + QUERIES - 1) // QUERIES
     tasks = query.shape[0] * query.shape[1] * blocks
     attention(tasks, query, key, value, bias, drop, f32(scale), causal, y, *kept)
-    op.remember("tops_and_shares", kept)
+    op.remember("tops_and_shares", kept)  # m and 1/l of each row of scores, (2, N, H, L)
     return y.reshape(shape)
 
 

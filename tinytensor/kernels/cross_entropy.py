@@ -43,10 +43,6 @@ def cross_entropy_gradient(start, stop, x, target, pull, tops, totals, g, dx):
         dx[row, target[row]] -= factor
 
 
-def tops_and_totals(op: Any) -> None:
-    """Key under which the op keeps max x and Σ exp(x − max x) of each row, (2, M)."""
-
-
 def cross_entropy_forward(
     op: Any, x: Array, target: Array, pull: Array, spread: Array | None, w: Array, count: Any
 ) -> Array:
@@ -54,7 +50,7 @@ def cross_entropy_forward(
         return NotImplemented
     loss, tops, totals = np.empty((3, x.shape[0]), dtype=x.dtype)
     cross_entropy(x.shape[0], as_rows(x), flat(target), flat(pull), loss, tops, totals)
-    op.remember("tops_and_totals", (tops, totals))
+    op.remember("tops_and_totals", (tops, totals))  # max x and Σ exp(x − max x) of each row
     return op.reduce(loss, count)
 
 

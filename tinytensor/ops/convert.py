@@ -193,77 +193,40 @@ to_long = _conversion(int64)
 # ------------------------------------------------------------------------------------------
 
 
-def _kind_of(input: Any, dtype: Any, device: Any) -> dict:
-    return {
-        "dtype": input.array.dtype if dtype is None else dtype,
-        "device": device_of(input.array) if device is None else device,
-    }
+def _like(input: Any, options: dict) -> dict:
+    """The options of a new tensor: dtype and device are those of `input` unless given."""
+    dtype, device = options.pop("dtype", None), options.pop("device", None)
+    options["dtype"] = input.array.dtype if dtype is None else dtype
+    options["device"] = device_of(input.array) if device is None else device
+    return options
 
 
-def new_full(
-    input: Tensor,
-    size: Ints,
-    fill_value: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    **others: Any,
-) -> Tensor:
-    """A tensor of shape `size` filled with `fill_value`."""
-    others.update(_kind_of(input, dtype, device))
-    return create.full(size, fill_value, requires_grad=requires_grad, **others)
+# options: dtype, device, requires_grad
 
 
-def new_zeros(
-    input: Tensor,
-    *size: Any,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    **others: Any,
-) -> Tensor:
+def new_full(input: Tensor, size: Ints, fill_value: Any, **options: Any) -> Tensor:
+    """A tensor of shape `size` filled with `fill_value`, of the dtype and device of `input`."""
+    return create.full(size, fill_value, **_like(input, options))
+
+
+def new_zeros(input: Tensor, *size: Any, **options: Any) -> Tensor:
     """A tensor of shape `size` filled with 0."""
-    others.update(_kind_of(input, dtype, device))
-    return create.zeros(*size, requires_grad=requires_grad, **others)
+    return create.zeros(*size, **_like(input, options))
 
 
-def new_ones(
-    input: Tensor,
-    *size: Any,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    **others: Any,
-) -> Tensor:
+def new_ones(input: Tensor, *size: Any, **options: Any) -> Tensor:
     """A tensor of shape `size` filled with 1."""
-    others.update(_kind_of(input, dtype, device))
-    return create.ones(*size, requires_grad=requires_grad, **others)
+    return create.ones(*size, **_like(input, options))
 
 
-def new_empty(
-    input: Tensor,
-    *size: Any,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    **others: Any,
-) -> Tensor:
+def new_empty(input: Tensor, *size: Any, **options: Any) -> Tensor:
     """A tensor of shape `size` with whatever values its memory holds."""
-    others.update(_kind_of(input, dtype, device))
-    return create.empty(*size, requires_grad=requires_grad, **others)
+    return create.empty(*size, **_like(input, options))
 
 
-def new_tensor(
-    input: Tensor,
-    data: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-) -> Tensor:
+def new_tensor(input: Tensor, data: Any, **options: Any) -> Tensor:
     """A tensor with a copy of `data`: numbers, nested lists, an array or a tensor."""
-    return create.tensor(data, requires_grad=requires_grad, **_kind_of(input, dtype, device))
+    return create.tensor(data, **_like(input, options))
 
 
 __all__ = ["clone", "contiguous", "to", "type_as"]
