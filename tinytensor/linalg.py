@@ -129,17 +129,9 @@ def lstsq(A: Tensor, B: Tensor) -> lstsq_result:
     return lstsq_result(wrap(x), wrap(residuals), wrap(as_array(rank)), wrap(values))
 
 
+# fmt: off
 __all__ = [
-    "cholesky",
-    "det",
-    "eigh",
-    "inv",
-    "lstsq",
-    "matrix_power",
-    "norm",
-    "pinv",
-    "qr",
-    "solve",
-    "svd",
-    "vector_norm",
+    "cholesky", "det", "eigh", "inv", "lstsq", "matrix_power", "norm", "pinv", "qr", "solve",
+    "svd", "vector_norm",
 ]
+# fmt: on

@@ -143,15 +143,9 @@ def svg_to_png(svg: str, scale: float = 2.0) -> bytes:
     return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=scale))
 
 
+# fmt: off
 __all__ = [
-    "Axis",
-    "background",
-    "document",
-    "element",
-    "horizontal_grid",
-    "opening",
-    "svg_to_png",
-    "text",
-    "title",
-    "vertical_grid",
+    "Axis", "background", "document", "element", "horizontal_grid", "opening", "svg_to_png",
+    "text", "title", "vertical_grid",
 ]
+# fmt: on

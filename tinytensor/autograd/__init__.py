@@ -57,30 +57,12 @@ from .variable import Variable
 if TYPE_CHECKING:  # PyTorch's path; tinytensor/__init__.py sets it
     from ..func import functional as functional
 
+# fmt: off
 __all__ = [
-    "AccumulateGrad",
-    "Contribution",
-    "Function",
-    "Node",
-    "Op",
-    "RemovableHandle",
-    "Step",
-    "Variable",
-    "backward",
-    "detect_anomaly",
-    "enable_grad",
-    "function",
-    "grad",
-    "gradcheck",
-    "gradgradcheck",
-    "inference_mode",
-    "is_anomaly_enabled",
-    "is_grad_enabled",
-    "is_inference_mode_enabled",
-    "no_grad",
-    "scope",
-    "set_detect_anomaly",
-    "set_grad_enabled",
-    "site_of",
-    "trace_backward",
+    "AccumulateGrad", "Contribution", "Function", "Node", "Op", "RemovableHandle", "Step",
+    "Variable", "backward", "detect_anomaly", "enable_grad", "function", "grad", "gradcheck",
+    "gradgradcheck", "inference_mode", "is_anomaly_enabled", "is_grad_enabled",
+    "is_inference_mode_enabled", "no_grad", "scope", "set_detect_anomaly", "set_grad_enabled",
+    "site_of", "trace_backward",
 ]
+# fmt: on

@@ -119,15 +119,9 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None,
     return wrap(array).requires_grad_(requires_grad)
 
 
+# fmt: off
 __all__ = [
-    "empty",
-    "empty_like",
-    "eye",
-    "full",
-    "full_like",
-    "ones",
-    "ones_like",
-    "scalar_tensor",
-    "zeros",
-    "zeros_like",
+    "empty", "empty_like", "eye", "full", "full_like", "ones", "ones_like", "scalar_tensor",
+    "zeros", "zeros_like",
 ]
+# fmt: on

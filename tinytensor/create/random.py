@@ -328,21 +328,10 @@ def random_(self: Tensor, *range: Any, generator: Generator | None = None,
     return assign(self, ..., draw.astype(dtype), "random_")
 
 
+# fmt: off
 __all__ = [
-    "Generator",
-    "bernoulli",
-    "get_rng_state",
-    "initial_seed",
-    "manual_seed",
-    "multinomial",
-    "normal",
-    "rand",
-    "rand_like",
-    "randint",
-    "randint_like",
-    "randn",
-    "randn_like",
-    "randperm",
-    "seed",
-    "set_rng_state",
+    "Generator", "bernoulli", "get_rng_state", "initial_seed", "manual_seed", "multinomial",
+    "normal", "rand", "rand_like", "randint", "randint_like", "randn", "randn_like", "randperm",
+    "seed", "set_rng_state",
 ]
+# fmt: on

@@ -252,16 +252,9 @@ def hessian(func: Callable, argnums: Any = 0, *args: Any, **options: Any) -> Any
     return functional.hessian(func, inputs, *args, **options)
 
 
+# fmt: off
 __all__ = [
-    "grad",
-    "grad_and_value",
-    "hessian",
-    "hvp",
-    "jacfwd",
-    "jacobian",
-    "jacrev",
-    "jvp",
-    "value_and_grad",
-    "vhp",
-    "vjp",
+    "grad", "grad_and_value", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jvp",
+    "value_and_grad", "vhp", "vjp",
 ]
+# fmt: on

@@ -47,33 +47,11 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module 'tinytensor.graph' has no attribute {name!r}")
 
 
+# fmt: off
 __all__ = [
-    "AttentionPage",
-    "Contribution",
-    "DepthComparison",
-    "Formula",
-    "Graph",
-    "GraphvizMissing",
-    "ModuleInfo",
-    "Node",
-    "Recording",
-    "Step",
-    "Value",
-    "Worksheet",
-    "attention",
-    "attention_svg",
-    "attention_text",
-    "compare_depth",
-    "dot",
-    "dot_source",
-    "explore",
-    "formula_of",
-    "record",
-    "render",
-    "run_dot",
-    "trace",
-    "training_report",
-    "value_of",
-    "worksheet",
-    "worksheets",
+    "AttentionPage", "Contribution", "DepthComparison", "Formula", "Graph", "GraphvizMissing",
+    "ModuleInfo", "Node", "Recording", "Step", "Value", "Worksheet", "attention", "attention_svg",
+    "attention_text", "compare_depth", "dot", "dot_source", "explore", "formula_of", "record",
+    "render", "run_dot", "trace", "training_report", "value_of", "worksheet", "worksheets",
 ]
+# fmt: on

@@ -109,26 +109,10 @@ def keep(p: float) -> Each:
     )  # fmt: skip
 
 
+# fmt: off
 __all__ = [
-    "ADD",
-    "AFFINE",
-    "CHOOSE",
-    "COLUMN_MEAN",
-    "COLUMN_SUM",
-    "CUMULATE",
-    "DIVIDE",
-    "MASK",
-    "MINUS_LOG",
-    "PICK",
-    "PRODUCT",
-    "RELU",
-    "ROOT",
-    "ROW_MEAN",
-    "ROW_SUM",
-    "SQUARE",
-    "SUBTRACT",
-    "TIMES",
-    "keep",
-    "power",
-    "scale",
+    "ADD", "AFFINE", "CHOOSE", "COLUMN_MEAN", "COLUMN_SUM", "CUMULATE", "DIVIDE", "MASK",
+    "MINUS_LOG", "PICK", "PRODUCT", "RELU", "ROOT", "ROW_MEAN", "ROW_SUM", "SQUARE", "SUBTRACT",
+    "TIMES", "keep", "power", "scale",
 ]
+# fmt: on

@@ -305,15 +305,8 @@ class Pick(Rule):
         return "a number on the border" if (abs(top - left) < 1e-9).any() else ""
 
 
+# fmt: off
 __all__ = [
-    "SIGN",
-    "Choose",
-    "Cumulate",
-    "Each",
-    "Fold",
-    "Pairwise",
-    "Pick",
-    "Product",
-    "Relu",
-    "Rule",
+    "SIGN", "Choose", "Cumulate", "Each", "Fold", "Pairwise", "Pick", "Product", "Relu", "Rule",
 ]
+# fmt: on
