@@ -55,7 +55,7 @@ def run(
     """Run a whole walk: on raw arrays, or on tensors with create_graph."""
     keep = create_graph if retain_graph is None else retain_graph
     visits = walk(Gradients(roots, in_place=not create_graph), wanted, keep, since)
-    outside.nested(run_in_mode, create_graph, lambda: deque(visits, maxlen=0))
+    outside.nested(run_in_mode, create_graph, lambda: deque(visits, maxlen=0))  # to the end
 
 
 def as_tuple(value: Any) -> tuple:

@@ -103,7 +103,7 @@ class Op(Node):
     saves: Any = ()
     view = False  # whether the output may share memory with the first argument
     differentiable = True  # False: it has no gradient (comparisons, for example)
-    fresh = False  # whether backward returns new arrays (or g), which the walk may add into
+    fresh = False  # True if backward returns a new array per input, or g; for ops with one output
     one_of_several = False  # whether it is one output of an op with several (outputs.py)
     in_kernel = False  # whether forward ran as a kernel (kernels/machinery/route.py)
     op_name = "op"  # the name in error messages: snake_case of the class name

@@ -57,9 +57,9 @@ class TracedGradients(Gradients):
                 self.of[edge] = value if before is None else before + value
                 self.notes.append(Contribution(edge, value, before, self.of[edge]))
 
-    def accumulate(self, leaf: Any, g: Any) -> None:
+    def deliver(self, leaf: Any, g: Any) -> None:
         before = None if leaf._grad is None else leaf._grad.clone()
-        super().accumulate(leaf, g)
+        super().deliver(leaf, g)
         if leaf._grad is not None:
             self.notes.append(Contribution(leaf, g, before, leaf._grad.clone()))
 

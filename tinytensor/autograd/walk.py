@@ -33,7 +33,7 @@ class Gradients:
 
     of    {node or leaf: gradient summed so far}; a list for an op with several outputs
     ours  the keys of `of` whose array the walk made itself. Only these are added to in place:
-          any other array may also be a saved value, or the gradient of another node.
+          another array may be a saved value, too, or the gradient of a second node.
     """
 
     __slots__ = ("of", "ours", "in_place")
@@ -67,7 +67,7 @@ class Gradients:
                     ours.add(edge)
 
     def add_to_slot(self, output: Any, g: Any) -> None:
-        """Put the gradient of one of several outputs into the list of their op."""
+        """Put the gradient of one of several outputs into the list of their op, output.parent."""
         slots = self.of.get(output.parent)
         if slots is None:
             slots = self.of[output.parent] = [None] * len(output.parent._shape)
@@ -79,7 +79,7 @@ class Gradients:
         self.ours.discard(node)
         return outside.run_hooks(node, g)
 
-    def accumulate(self, leaf: Any, g: Any) -> None:
+    def deliver(self, leaf: Any, g: Any) -> None:
         """Add a complete gradient to the leaf's `.grad`."""
         if leaf._view is not None or leaf._node is not None:
             outside.check_leaf(leaf)
@@ -111,7 +111,7 @@ def walk(
 
     wanted: None to accumulate into the leaves' `.grad`; otherwise a dict whose keys are the nodes
     and leaves whose gradients are requested, which the walk fills in. since: run only nodes (and
-    their hooks) whose order is greater.
+    their hooks) whose order is greater, those that a checkpoint has just recomputed.
     """
     pending = collect(grads.of, since)
     needed = set() if wanted is None else _needed(pending, wanted, since)
@@ -130,7 +130,7 @@ def walk(
             if node not in needed:
                 continue
         if node._order == 0:
-            grads.accumulate(node, g)
+            grads.deliver(node, g)
         elif node.one_of_several:
             grads.add_to_slot(node, g)
         else:

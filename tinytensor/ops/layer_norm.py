@@ -54,7 +54,7 @@ class LayerNorm(Op):
     """y = w·n + b, n = (x − mean x)·s, s = 1 / √(var x + eps);
     dn = g·w,  dx = s·(dn − mean dn − n·mean(dn·n)),  dw = g·n,  db = g
 
-    mean and var are over `axes`; w and b broadcast. `observe`, if given, is called with the two.
+    mean and var are over `axes`; w and b broadcast. `observe(mean, var)` is called if given.
     """
 
     saves: Any = ("x", "weight")
@@ -77,9 +77,6 @@ class LayerNorm(Op):
 
     def backward(self, g: Any) -> Any:
         x, weight = self.saved
-        return self.gradients(x, weight, g)
-
-    def gradients(self, x: Any, weight: Any, g: Any) -> Any:
         centered = x - self.recall(center_of, x, self.axes)
         s = rsqrt(self.recall(mean_square, centered, self.axes) + self.eps)
         n = centered * s
@@ -115,9 +112,6 @@ class RmsNorm(Op):
 
     def backward(self, g: Any) -> Any:
         x, weight = self.saved
-        return self.gradients(x, weight, g)
-
-    def gradients(self, x: Any, weight: Any, g: Any) -> Any:
         s = rsqrt(self.recall(mean_square, x, self.axes) + self.eps)
         n = x * s
         dn = g if weight is None else g * weight
