@@ -214,7 +214,7 @@ def test_best_model_and_early_stop(tmp_path: Path) -> None:
                       folder=tmp_path, progress=False)  # fmt: skip
 
     trainer = scored()
-    with pytest.raises(RuntimeError, match="there is none"):
+    with pytest.raises(RuntimeError, match="no best model"):
         trainer.load_best()
     trainer.fit(epochs=6)
     assert (trainer.best, trainer.best_step, trainer.stopped) == (1.0, 8, "epochs")

@@ -72,11 +72,12 @@ def _modules_of(namespace: str, listed: list[str], there: list[str]) -> list[str
     """Full names of the modules of a section; REST stands for those that are on no page."""
     if not listed:
         return there
-    full = [name if name.startswith(namespace) else f"{namespace}.{name}" for name in listed]
+    ours = ("tinytensor.", "nn.")
+    full = [name if name.startswith(ours) else f"{namespace}.{name}" for name in listed]
     if listed[-1] != REST:
         return full
     elsewhere = {
-        f"{namespace}.{name}"
+        name if name.startswith(ours) else f"{namespace}.{name}"
         for page in PAGES.values()
         for name in page.sections.get(namespace, [])
     }

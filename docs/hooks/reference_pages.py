@@ -122,7 +122,7 @@ PAGES = {
         "Attention, positions, transformers, and generation with them.",
         {
             NN: [
-                "attention", "attention_masks", "position",
+                "attention", "attention_masks", "tinytensor.utils.attention_capture", "position",
                 "transformer_layers", "transformer", "models.seq2seq", "models.gpt", "models.bert",
                 "generation.generate", "generation.sampling", "generation.beam_search",
                 "generation.next_logits", "generation.fast_decode", "generation.kv_cache",

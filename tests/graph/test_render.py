@@ -56,7 +56,7 @@ def test_without_graphviz_the_text_is_written(
 ) -> None:
     without_graphviz(monkeypatch)
     assert not graphviz.is_there()
-    with pytest.raises(GraphvizMissing, match=r"pip install 'tinytensor\[viz\]' .*graph\.dot"):
+    with pytest.raises(GraphvizMissing, match=r"pip install 'tinytensor\[viz\]'; .*graph\.dot"):
         graph.render(small_loss(), tmp_path / "graph.svg")
     assert (tmp_path / "graph.dot").read_text(encoding="utf-8").startswith("digraph {")
     assert not (tmp_path / "graph.svg").exists()

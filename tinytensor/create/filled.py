@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.arguments import require_tensor
 from ..autograd.strided import copy_in_order, memory_order
 from ..autograd.variable import Variable, wrap
 from ..backend import is_writable
@@ -66,9 +67,8 @@ def scalar_tensor(s: Any, *, dtype: Any = None, device: Any = None,
     return full((), s, dtype=dtype, device=device, requires_grad=requires_grad, **others)
 
 
-def _options_like(input: Tensor, dtype: Any, device: Any) -> dict:
-    if not isinstance(input, Variable):
-        raise TypeError(f"zeros_like, ones_like, …: got {type(input).__name__}, expected a tensor")
+def _options_like(name: str, input: Tensor, dtype: Any, device: Any) -> dict:
+    require_tensor(name, input)
     return {
         "dtype": input.dtype if dtype is None else dtype,
         "device": input.device if device is None else device,
@@ -85,28 +85,28 @@ def _laid_out_as(input: Tensor, made: Tensor) -> Tensor:
 def zeros_like(input: Tensor, *, dtype: Any = None, device: Any = None,
                requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """Zeros in the shape, dtype and device of input."""
-    others.update(_options_like(input, dtype, device))
+    others.update(_options_like("zeros_like", input, dtype, device))
     return _laid_out_as(input, zeros(input.shape, requires_grad=requires_grad, **others))
 
 
 def ones_like(input: Tensor, *, dtype: Any = None, device: Any = None,
               requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """Ones in the shape, dtype and device of input."""
-    others.update(_options_like(input, dtype, device))
+    others.update(_options_like("ones_like", input, dtype, device))
     return _laid_out_as(input, ones(input.shape, requires_grad=requires_grad, **others))
 
 
 def empty_like(input: Tensor, *, dtype: Any = None, device: Any = None,
                requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """An uninitialised tensor in the shape, dtype and device of input."""
-    others.update(_options_like(input, dtype, device))
+    others.update(_options_like("empty_like", input, dtype, device))
     return _laid_out_as(input, empty(input.shape, requires_grad=requires_grad, **others))
 
 
 def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any = None,
               requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """One value in the shape, dtype and device of input."""
-    others.update(_options_like(input, dtype, device))
+    others.update(_options_like("full_like", input, dtype, device))
     return _laid_out_as(input, full(input.shape, fill_value, requires_grad=requires_grad, **others))
 
 

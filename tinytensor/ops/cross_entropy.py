@@ -28,11 +28,14 @@ def log_probabilities(x: Any) -> Any:
     return log_softmax(x, 1)
 
 
-class RowLoss(Op):
-    """y = Σ l / count over the losses l of the rows, or each l if count is None."""
+class RowLoss:
+    """Σ l / count over the losses l of the rows, or each l if count is None."""
+
+    __slots__ = ()
+    divisor: Any  # of the gradients
 
     def reduce(self, losses: Array, count: Any) -> Array:
-        """Compute y, and note what the gradients are divided by: count, or 1.
+        """Reduce the losses, and note what the gradients are divided by: count, or 1.
 
         If nothing counts, the mean is 0/0 = NaN, but no row has a gradient, as in PyTorch.
         """
@@ -44,7 +47,7 @@ class RowLoss(Op):
 
 
 @accelerated("cross_entropy", threshold=4096)
-class CrossEntropy(RowLoss):
+class CrossEntropy(RowLoss, Op):
     """y = Σ l / count (or each l), l = −pull·p[t] − spread·Σ w·p, p = log softmax x;
     dx = g/count·((pull + spread·Σ w)·softmax x − spread·w − pull·onehot t)
 
@@ -84,7 +87,7 @@ class CrossEntropy(RowLoss):
         return dx
 
 
-class NllLoss(RowLoss):
+class NllLoss(RowLoss, Op):
     """y = Σ l / count (or each l), l = −pull·x[t] for each row x;  dx = −g/count·pull·onehot t"""
 
     saves = ("target", "pull")
