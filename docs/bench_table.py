@@ -1,8 +1,8 @@
-"""Writes docs/measured.md, the tables of measured ratios, from what `make bench` found.
+"""Writes docs/measured.md, the tables of measured ratios, from the results of `make bench`.
 
     make bench; python docs/bench_table.py
 
-The page on performance shows them; the README names its first rows.
+docs/performance.md includes the file; the README quotes its first row.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 def tables(results: dict[str, Any], names: dict[str, str]) -> str:
     """The ratio of each contender to PyTorch, case by case; names: what each case is.
 
-    Contenders that do not run in every case have a second table, of those in which they do.
+    Contenders that do not run in every case go into a second table, with only the cases that they run.
     """
     cases = results["cases"]
     contenders = list(dict.fromkeys(name for row in cases.values() for name in row))
@@ -45,19 +45,19 @@ def _table(cases: dict[str, Any], contenders: list[str], names: dict[str, str]) 
 
 
 def about(results: dict[str, Any]) -> str:
-    """On what, and with which versions."""
+    """What the tables show, with the number of threads and the versions."""
     versions = dict(results["versions"])
     versions.pop("system", None)
     packages = ", ".join(f"{name} {version}" for name, version in versions.items())
     threads = results["threads"]
-    return f"Time over PyTorch's, medians; {threads} threads; {packages}. Less is faster."
+    return f"Median time relative to PyTorch; lower is faster. {threads} threads; {packages}."
 
 
 def main() -> None:
     from run import CASES
 
     if not RESULTS.exists():
-        sys.exit(f"bench_table: {RESULTS} is not there, expected it from `make bench`")
+        sys.exit(f"bench_table: {RESULTS} does not exist; run `make bench` first")
     results = json.loads(RESULTS.read_text("utf-8"))
     text = f"{about(results)}\n\n{tables(results, CASES)}\n"
     (ROOT / "docs" / "measured.md").write_text(text, "utf-8")
