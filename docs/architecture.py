@@ -3,8 +3,8 @@
     python docs/architecture.py            # draw it
     python docs/architecture.py --check    # fail if the imports have changed since (`make lint`)
 
-The order of the packages is that of .importlinter, which `lint-imports` enforces; what a box says
-of its imports is read from the source.
+The order of the packages is that of .importlinter, which `lint-imports` enforces; the imports in
+each box are read from the source.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tinytensor import svg
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE = ROOT / "docs" / "pictures" / "architecture.svg"
 
-# {band of the picture: its lowest package}; those above it, up to the band before, belong to it.
+# {band of the picture: its lowest package}; those above it, up to the previous band, belong to it.
 BANDS = {
     "networks": "nn",
     "tools": "tinytensor.profile",
@@ -38,11 +38,11 @@ BANDS = {
 COLOURS = ("#ede9fe", "#fce7f3", "#e0f2fe", "#dcfce7", "#ecfccb", "#fef3c7", "#ffedd5", "#f1f5f9")
 
 WIDTH, LABEL, BOX, GAP = 800, 104, 162, 8  # pixels; BOX is the width of a package's box
-LINE, CHARACTERS = 14, 25  # the height of a line of small print, and how much goes into one
+LINE, CHARACTERS = 14, 25  # line height of small print, and characters per line
 
 
 def layers() -> list[list[str]]:
-    """The packages of each layer, highest first, as .importlinter has them."""
+    """The packages of each layer, highest first, as .importlinter lists them."""
     config = configparser.ConfigParser()
     config.read(ROOT / ".importlinter")
     rows = config["importlinter:contract:layers"]["layers"].strip().splitlines()
@@ -68,7 +68,7 @@ def _package_of(module: str, packages: list[str]) -> str | None:
 
 
 def without_detours(edges: dict[str, set[str]]) -> dict[str, set[str]]:
-    """The transitive reduction: an edge a → c goes if there are a → b and a path b → c."""
+    """The transitive reduction: an edge a → c is dropped if there are a → b and a path b → c."""
     reached: dict[str, set[str]] = {}
     for name in TopologicalSorter(edges).static_order():  # an import cycle raises here
         reached[name] = set().union(*({to} | reached[to] for to in edges[name]))
@@ -158,7 +158,7 @@ def main() -> int:
     if sys.argv[1:] == ["--check"]:
         if PICTURE.exists() and PICTURE.read_text("utf-8") == picture:
             return 0
-        print(f"{name}: the imports have changed since; run python docs/architecture.py")
+        print(f"{name}: out of date; run python docs/architecture.py")
         return 1
     PICTURE.write_text(picture, "utf-8")
     print(name)

@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 def tables(results: dict[str, Any], names: dict[str, str]) -> str:
     """The ratio of each contender to PyTorch, case by case; names: what each case is.
 
-    Contenders that do not run in every case go into a second table, with only the cases that they run.
+    Contenders that do not run in every case go into a second table, of the cases they run.
     """
     cases = results["cases"]
     contenders = list(dict.fromkeys(name for row in cases.values() for name in row))

@@ -1,12 +1,12 @@
 """Writes examples/README.md, the gallery, with the pictures and results of the examples.
 
-    python docs/gallery.py               # writes the page from the results that are kept
-    python docs/gallery.py mlp gan       # runs these first, fully, and keeps what they reached
-    python docs/gallery.py all           # runs all of them
+    python docs/gallery.py               # writes the page from saved results
+    python docs/gallery.py mlp gan       # runs these in full first, and saves their results
+    python docs/gallery.py all           # runs all examples first
     python docs/gallery.py "gpt_char --preset cpu"
 
-What an example shows is the first line of its docstring; its result and its time are those of the
-last run here, kept with the pictures in docs/pictures/examples/.
+The description of an example is the first paragraph of its docstring. Its result and time are those
+of its last run here, saved with the pictures in docs/pictures/examples/.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ CPU times, on a machine that was busy with other work.
 
 
 def run_example(command: str) -> None:
-    """Run an example fully, and keep its result and, if it has no flags, its picture."""
+    """Run an example in full; save its result and, if it has no flags, its picture."""
     name, *flags = command.split()
     with tempfile.TemporaryDirectory() as folder:
         script = [sys.executable, str(EXAMPLES / f"{name}.py"), *flags, "--out", folder]
@@ -93,16 +93,16 @@ def run_example(command: str) -> None:
 
 
 def keep_picture(name: str, folder: Path) -> None:
-    """The picture of an example, in docs/pictures/examples/."""
+    """Copy the picture of an example to docs/pictures/examples/."""
     PICTURES.mkdir(parents=True, exist_ok=True)
     picture = folder / SHOWN[name]
     if not picture.is_file():
-        sys.exit(f"gallery: {name} wrote no {picture.name}, expected it by docs/gallery.py")
+        sys.exit(f"gallery: {name} wrote no {picture.name}, expected by SHOWN in docs/gallery.py")
     shutil.copyfile(picture, PICTURES / (name + picture.suffix))
 
 
 def keep_result(command: str, measure: str, value: float, target: float, seconds: float) -> None:
-    """What a run reached, beside the pictures."""
+    """Save the result of a run beside the pictures."""
     results = kept_results()
     results[command] = {
         "measure": measure, "value": value, "target": target, "seconds": round(seconds),
@@ -115,13 +115,13 @@ def kept_results() -> dict[str, dict]:
 
 
 def processor_time() -> float:
-    """Seconds that the programs started from here have used."""
+    """CPU seconds that child processes have used so far."""
     times = os.times()
     return times.children_user + times.children_system
 
 
 def row(name: str, results: dict[str, dict]) -> str:
-    """The picture; name, what it shows, command and result."""
+    """A row of the table: picture; name, description, command and result."""
     docstring = ast.get_docstring(ast.parse((EXAMPLES / f"{name}.py").read_text("utf-8"))) or ""
     first = docstring.split("\n\n")[0].replace("\n", " ")
     picture = name + Path(SHOWN[name]).suffix
@@ -142,7 +142,7 @@ def command_line(command: str) -> str:
 
 
 def page() -> str:
-    """The whole page, of the examples that are there."""
+    """The whole page, for the examples that exist."""
     results = kept_results()
     return INTRODUCTION + "".join(row(name, results) + "\n" for name in examples())
 

@@ -4,7 +4,7 @@ mlp.svg            a small network learns XOR: every number of one step
 attention.svg      one attention head over three tokens, with numbers to check by hand
 encoder.svg        a block of a transformer's encoder
 transformer.svg    a whole transformer, two blocks on either side
-attention-*        the pictures of attention.md, by the code on that page
+attention-*        the pictures of attention.md, drawn by the code on that page
 """
 
 import contextlib
@@ -52,7 +52,7 @@ class Head(nn.Module):
 
 
 def attention() -> Tensor:
-    """A head whose scores can be worked out in the head."""
+    """An attention head with small integer scores, easy to check by hand."""
     head = Head()
     x = tt.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], requires_grad=True)
     target = tt.tensor([[1.0, 2.0], [0.0, 1.0], [1.0, 2.0]])
@@ -95,8 +95,8 @@ PICTURES: dict[str, tuple[Callable[[], Tensor], dict]] = {
 # ------------------------------------------------------------------------------------------
 
 DOCS = Path(__file__).resolve().parent
-STEPS = "attention-steps.html"  # which the page writes; the site has it as a live page
-SOFTMAX_STEP = 4  # of it: the one that is photographed
+STEPS = "attention-steps.html"  # the page writes it; the site shows it as a live page
+SOFTMAX_STEP = 4  # its step in the screenshot
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 
 
@@ -106,7 +106,7 @@ def run_page(page: Path, folder: Path) -> None:
     os.chdir(folder)
     try:
         for block in re.finditer(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
-            above = "\n" * text.count("\n", 0, block.start(1))  # lines keep their numbers
+            above = "\n" * text.count("\n", 0, block.start(1))  # so that lines keep their numbers
             with contextlib.redirect_stdout(io.StringIO()):
                 exec(compile(above + block[1], page.name, "exec"), namespace)
     finally:
@@ -114,7 +114,7 @@ def run_page(page: Path, folder: Path) -> None:
 
 
 def photograph(address: str, picture: Path, width: int = 1280, height: int = 800) -> None:
-    """A picture of a page as a browser shows it, if there is one."""
+    """Take a screenshot of a page, if a browser is installed."""
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
         print(f"{picture}  left as it is: none of {', '.join(BROWSERS)} is installed")
@@ -133,7 +133,7 @@ def report(path: Path) -> None:
 
 
 def main(folder: Path) -> None:
-    """Draw all of them."""
+    """Draw all pictures."""
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     for name, (make_loss, options) in PICTURES.items():

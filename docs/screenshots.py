@@ -1,7 +1,7 @@
-"""Takes the pictures of docs/step_page.md: `python docs/screenshots.py [folder]`.
+"""Takes the screenshots in docs/step_page.md: `python docs/screenshots.py [folder]`.
 
 Chromium, driven by Playwright, opens the page of an attention head and does what the text says;
-the last picture is of the graph that the text makes.
+the last one shows the graph that the text builds.
 """
 
 from __future__ import annotations

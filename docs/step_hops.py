@@ -3,8 +3,8 @@
     python docs/step_hops.py            write them into the page
     python docs/step_hops.py --check    exit code 1 if the page is out of date
 
-A function is listed where it is first called, with the first line of its docstring; of an op, with
-its equation. Helpers of one line, private ones, and ops that a rule calls are left out.
+A function is listed where it is first called, with the first line of its docstring or, for an op,
+its equation. One-line helpers, most private functions and ops that a rule calls are left out.
 """
 
 from __future__ import annotations
@@ -101,11 +101,11 @@ def definitions(path: str) -> dict[int, tuple[str, ast.FunctionDef, ast.ClassDef
 def calls_of(run: Callable[[], None]) -> dict[Hop, int]:
     """How often `run` calls each function of the packages, in the order of the first calls.
 
-    What an op's forward or backward calls of other ops does not count.
+    Ops that another op's forward or backward calls do not count.
     """
     found: dict[Hop, int] = {}
     rules: list[Any] = []  # the frame of the forward or backward that is running
-    generators: list[Any] = []  # they are called anew for each value
+    generators: list[Any] = []  # a generator is called again for each value
 
     def see(frame: Any, event: str, _: Any) -> None:
         code = frame.f_code
@@ -166,7 +166,7 @@ def text_of(hop: Hop) -> str:
 def hops() -> dict[str, dict[Hop, int]]:
     """The functions that the page shows, phase by phase, each where it is first called."""
     step = Step()
-    for run in step.phases().values():  # once before: what is imported or made at the first use
+    for run in step.phases().values():  # warm up: imports, and state made on first use
         run()
     known: set[Hop] = set()
     result = {}
@@ -197,7 +197,7 @@ def lists() -> dict[str, str]:
 
 
 def with_lists(page: str) -> str:
-    """The page with each list between its two comments made anew."""
+    """The page with each list, between its two comments, replaced."""
     for phase, text in lists().items():
         start, end = f"<!-- {phase} -->", f"<!-- end of {phase} -->"
         before, opened, rest = page.partition(start)

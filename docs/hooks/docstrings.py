@@ -1,4 +1,4 @@
-"""Docstrings, which are plain text, as Markdown: paragraphs, tables of arguments, code."""
+"""Converts plain-text docstrings to Markdown: paragraphs, tables of arguments, code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SPECIAL = re.compile(r"([\\*_\[\]$#|{}~])")
 
 
 def prose(text: str) -> str:
-    """Text with Markdown's special characters made plain, outside of `code`."""
+    """Text with Markdown's special characters escaped, outside of `code`."""
     parts = re.split(r"(`[^`]*`)", text)
     for i, part in enumerate(parts):
         if not part.startswith("`"):
@@ -19,7 +19,7 @@ def prose(text: str) -> str:
 
 
 def as_markdown(text: str) -> str:
-    """A whole docstring."""
+    """A docstring as Markdown."""
     return "\n\n".join(_block(block) for block in re.split(r"\n\s*\n", text.strip("\n")) if block)
 
 
@@ -39,7 +39,7 @@ def _block(block: str) -> str:
 
 
 def _item(line: str) -> str:
-    """A line of a list of names; one that goes on with the line above stays its text."""
+    """An item of a list of names, or a continuation line of the item above."""
     return f"- {prose(line)}" if TERM.match(line) else f"  {prose(line.strip())}"
 
 

@@ -1,10 +1,10 @@
-"""Source in the pages, taken from the files when the site is built, so that it is never stale.
+"""Puts source code into pages when the site is built, so that it is never out of date.
 
     {{ source tinytensor/autograd/walk.py collect }}     a function, class or method
     {{ source tinytensor/autograd/walk.py docstring }}   the text at the top of the file
-    {{ source benchmarks/table.md }}                     a whole file
+    {{ source docs/measured.md }}                        a whole file
 
-The line stands by itself. Above code is a link to its file; Markdown is put in as it is.
+Each is a line of its own. Code gets a link to its file above it; Markdown is inserted unchanged.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def excerpt(path: str, name: str | None = None) -> str:
 
 
 def as_markdown(path: str, name: str | None) -> str:
-    """An excerpt with a link to where it is from."""
+    """An excerpt below a link to its source."""
     code = excerpt(path, name)
     if path.endswith(".md"):
         return code
@@ -42,5 +42,5 @@ def as_markdown(path: str, name: str | None) -> str:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """MkDocs calls this with each page, before Markdown; `sources` then mends the links."""
+    """MkDocs calls this with each page, before Markdown; `sources` then rewrites the links."""
     return DIRECTIVE.sub(lambda found: as_markdown(found[1], found[2]), markdown)

@@ -1,7 +1,7 @@
-"""Formulas of the pages as MathML, written when the site is built: no script, font or network.
+"""Converts formulas to MathML when the site is built: no script, font or network is needed.
 
 `pymdownx.arithmatex` finds $inline$ and $$display$$ formulas and leaves them between \\( \\) and
-\\[ \\]; what is here turns those into MathML, which browsers draw by themselves.
+\\[ \\]; this hook turns those into MathML, which browsers render themselves.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ FORMULA = re.compile(r'<(span|div) class="arithmatex">\s*\\([(\[])(.*?)\\[)\]]\s
 
 
 def mathml(latex: str, display: bool) -> str:
-    """One formula."""
+    """One formula as MathML."""
     from latex2mathml.converter import convert
 
-    known = latex.strip().replace("{aligned}", "{split}")  # its name for the same
+    known = latex.strip().replace("{aligned}", "{split}")  # latex2mathml's name for it
     drawn = convert(known, display="block" if display else "inline")
     if "<mi>&</mi>" in drawn:
         raise ValueError(f"formula: got {latex.strip()!r}, expected & only in split or a matrix")
@@ -25,7 +25,7 @@ def mathml(latex: str, display: bool) -> str:
 
 
 def with_mathml(content: str) -> str:
-    """The HTML of a page, its formulas drawn."""
+    """The HTML of a page, with its formulas as MathML."""
 
     def draw(found: re.Match) -> str:
         tag, bracket, latex = found.groups()

@@ -1,4 +1,4 @@
-"""Pages that tinytensor itself writes, as a part of the site: they are made when it is built.
+"""Adds pages that tinytensor itself writes to the site, when it is built.
 
 The graphs are those of docs/pictures.py, so that a picture and its page show the same numbers.
 """
@@ -17,7 +17,7 @@ PAGES = {"attention-head": "attention", "network": "mlp", "transformer": "transf
 
 
 def load_pictures() -> Any:
-    """docs/pictures.py, which is no package's module."""
+    """Import docs/pictures.py, which belongs to no package."""
     spec = importlib.util.spec_from_file_location("pictures", ROOT / "docs" / "pictures.py")
     assert spec is not None and spec.loader is not None
     pictures = importlib.util.module_from_spec(spec)

@@ -1,4 +1,4 @@
-"""Pages of the notebooks in docs/notebooks/: text and code as they are, and the file itself."""
+"""Makes a page of each notebook in docs/notebooks/, with a link to download it."""
 
 from __future__ import annotations
 

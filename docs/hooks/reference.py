@@ -1,6 +1,6 @@
-"""The API reference, written from signatures and docstrings when the site is built.
+"""Writes the API reference from signatures and docstrings when the site is built.
 
-reference_pages.py says what is where; a module that is gone fails the build.
+reference_pages.py lists the modules of each page; a missing module fails the build.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from symbols import ROOT, symbols
 
 
 def public_names(namespace: Any) -> list[str]:
-    """`__all__`, or what the module defines without an underscore."""
+    """`__all__`, or the functions and classes that the module defines without an underscore."""
     listed = getattr(namespace, "__all__", None)
     if listed is not None:
         return list(listed)
@@ -36,7 +36,7 @@ def public_names(namespace: Any) -> list[str]:
 
 
 def home(value: Any) -> str:
-    """The module that a function or class is written in."""
+    """The module that defines a function or class."""
     return getattr(inspect.unwrap(value), "__module__", "") or ""
 
 
@@ -65,11 +65,11 @@ def shown(page: Page) -> Iterator[tuple[str, str, dict[str, Any]]]:
             if module in found:
                 yield namespace, module, found[module]
             elif module not in sys.modules:
-                raise LookupError(f"reference: {module} is on a page but is no module; mend PAGES")
+                raise LookupError(f"reference: {module} is in PAGES but not imported; correct PAGES")
 
 
 def _modules_of(namespace: str, listed: list[str], there: list[str]) -> list[str]:
-    """Full names of the modules of a section; REST stands for those that are on no page."""
+    """Full names of the modules of a section; REST stands for those on no other page."""
     if not listed:
         return there
     ours = ("tinytensor.", "nn.")
@@ -122,7 +122,7 @@ def argument(parameter: inspect.Parameter) -> str:
 
 
 def annotation(kind: Any, before: str) -> str:
-    """`: Tensor`; nothing where anything goes."""
+    """`: Tensor`; empty for Any or no annotation."""
     if kind in (inspect.Parameter.empty, "Any", Any):
         return ""
     name = kind if isinstance(kind, str) else getattr(kind, "__name__", str(kind))
@@ -130,7 +130,7 @@ def annotation(kind: Any, before: str) -> str:
 
 
 def equation_of(name: str, module: str) -> str:
-    """What the op of this name says of itself: y = …; dx = …"""
+    """The equations of the op of this name: y = …; dx = …"""
     from tinytensor.autograd import Op
 
     for value in vars(sys.modules[module]).values():
@@ -141,7 +141,7 @@ def equation_of(name: str, module: str) -> str:
 
 
 def methods(cls: type) -> Iterator[tuple[str, Any]]:
-    """The documented methods and properties that a class itself has."""
+    """The documented methods and properties that a class itself defines."""
     for name, value in vars(cls).items():
         if name.startswith("_") or name == "extra_repr":
             continue
@@ -182,7 +182,7 @@ def section(namespace: str, module: str, found: dict[str, Any]) -> str:
 
 
 def op_methods() -> str:
-    """The methods of Tensor that are ops, with links to these."""
+    """The methods of Tensor that are ops, with links to the ops."""
     from tinytensor.methods import Methods
 
     pages = {
@@ -197,7 +197,7 @@ def op_methods() -> str:
         for name, value in sorted(vars(Methods).items())
         if name in pages and inspect.isfunction(value)
     ]
-    text = "A method does what the function of its name does. `x.exp_()` writes into `x`."
+    text = "A method does the same as the function of that name. `x.exp_()` writes into `x`."
     return f"## Methods that are ops\n\n{text}\n\n{' · '.join(links)}"
 
 
@@ -209,8 +209,8 @@ def page_text(page: Page) -> str:
 
 
 def index_text() -> str:
-    """All pages, and below each the names that it has."""
-    text = ["# Reference", "From the docstrings. An op's equations stand above its text."]
+    """All pages, each with its names."""
+    text = ["# Reference", "Generated from the docstrings. An op's equations are above its text."]
     for key, page in PAGES.items():
         names = [
             n for _, _, found in shown(page) for joined in found for n in joined.split(", ")[:1]

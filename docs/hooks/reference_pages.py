@@ -1,7 +1,7 @@
 """Which modules are on which page of the API reference.
 
-A row names a namespace whose `__all__` is public, and the modules of it that the page shows, in
-their order; an empty list means all of them.
+`sections` maps a namespace to the modules that the page shows, in this order; an empty list means
+all of them. The public names are those in the namespace's `__all__`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PAGES = {
     ),
     "create": Page(
         "Making tensors",
-        "Tensors of given numbers, of patterns, and of random numbers.",
+        "Tensors from data, with one value, in ranges, and with random numbers.",
         {
             "tinytensor.create": [
                 "from_data", "filled", "ranges", "random", "generator", "questions"
@@ -73,7 +73,7 @@ PAGES = {
         },
     ),
     "indexing": Page(
-        "Ops: picked elements",
+        "Ops: indexing",
         "Reading and writing by index, by mask, by table.",
         {OPS: ["index", "gather", "scatter", "masked", "embedding"]},
     ),
@@ -90,7 +90,7 @@ PAGES = {
     ),
     "losses": Page(
         "Ops: losses",
-        "What is minimised.",
+        "Loss functions.",
         {OPS: ["loss", "cross_entropy", "distribution_loss", "margin_loss"]},
     ),
     "autograd": Page(
@@ -109,7 +109,7 @@ PAGES = {
     ),
     "nn-layers": Page(
         "nn: layers",
-        "Linear layers, convolutions, norms, activations and their kin.",
+        "Linear layers, convolutions, norms, activations, pooling and padding.",
         {
             NN: [
                 "linear", "convolution", "norm", "dropout", "activation", "pooling", "padding",
@@ -144,7 +144,7 @@ PAGES = {
     ),
     "nn-tools": Page(
         "nn: init and utils",
-        "First values of parameters; clipping, parametrisations, packed sequences.",
+        "Initial values of parameters; clipping, parametrisations, packed sequences.",
         {"nn.init": [], "nn.utils": []},
     ),
     "optim": Page(

@@ -1,7 +1,7 @@
-"""Links from the pages to files of the project: each file that is linked to becomes a page.
+"""Makes a page of each project file that a page links to, and rewrites the links.
 
-A link is written as it works in the repository, `[walk](../tinytensor/autograd/walk.py#collect)`;
-the anchor is a class, function or method. Files and anchors that are not there fail the build.
+Links are written as they work in the repository, `[walk](../tinytensor/autograd/walk.py#collect)`;
+the anchor is a class, function or method. A missing file or anchor fails the build.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Any
 from excerpts import on_page_markdown as with_excerpts
 from symbols import ROOT, lines_of
 
-SOURCE = "source"  # the folder of the site that these pages are in
-ALWAYS = ("README.md", "CONTRIBUTING.md", "examples/README.md")  # they have places in the nav
+SOURCE = "source"  # the folder of these pages in the site
+ALWAYS = ("README.md", "CONTRIBUTING.md", "examples/README.md")  # listed in the nav
 LINK = re.compile(r"(\]\(|\b(?:src|href)=\")([^)\s\"]+)")
 LANGUAGES = {".py": "python", ".cfg": "ini", ".toml": "toml", ".js": "javascript", ".css": "css"}
 
 
 def repository_path(uri: str) -> str:
-    """Where a page of the site is in the repository."""
+    """The path in the repository of a page of the site."""
     if not uri.startswith(f"{SOURCE}/"):
         return f"docs/{uri}"
     path = uri.removeprefix(f"{SOURCE}/")
@@ -28,25 +28,25 @@ def repository_path(uri: str) -> str:
 
 
 def site_uri(path: str) -> str:
-    """Where a file of the repository is among the sources of the site."""
+    """The path among the sources of the site of a file of the repository."""
     if path.startswith("docs/"):
         inside = path.removeprefix("docs/")
-        return re.sub(r"\.ipynb$", ".md", inside)  # notebooks.py makes pages of them
+        return re.sub(r"\.ipynb$", ".md", inside)  # notebooks.py makes these pages
     return f"{SOURCE}/{path}" if path.endswith(".md") else f"{SOURCE}/{path}.md"
 
 
 def is_outside(target: str) -> bool:
-    """Whether it is an address, or an anchor of the page itself."""
+    """Whether a link is a full address, or an anchor on the page itself."""
     return target.startswith(("#", "/")) or re.match(r"[a-z]+:", target) is not None
 
 
 def resolve(target: str, page_path: str) -> str:
-    """The file of the repository that a link of a page means, without its anchor."""
+    """The file of the repository that a link of a page leads to, without its anchor."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(page_path), target.split("#")[0]))
 
 
 def rewrite(markdown: str, uri: str) -> str:
-    """The links of a page as the site has them."""
+    """A page with its links rewritten for the site."""
     page_path = repository_path(uri)
 
     def mend(found: re.Match) -> str:
@@ -81,7 +81,7 @@ def file_page(path: str) -> str:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """MkDocs calls this with all files: what they link to is added, and what that links to."""
+    """MkDocs calls this with all files; add those that they link to, directly or indirectly."""
     from mkdocs.structure.files import File, InclusionLevel
 
     pages = [(f.src_uri, f.content_string) for f in files if f.is_documentation_page()]
@@ -106,6 +106,6 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def on_page_content(content: str, page: Any, **_: Any) -> str:
-    """The lines of a file are anchors; MkDocs, which checks links, does not see those in code."""
+    """Tell MkDocs, which checks links, about the anchors of lines of code, which it does not see."""
     page.present_anchor_ids |= set(re.findall(r'id="(__codelineno-0-\d+)"', content))
     return content

@@ -1,4 +1,4 @@
-"""Where a class, function or constant is in a source file, so that pages can show and link it."""
+"""Finds the lines of classes, functions and constants in a source file, for excerpts and links."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _collect(parent: ast.AST, prefix: str, found: dict[str, tuple[int, int]]) ->
 
 
 def lines_of(path: str, name: str) -> tuple[int, int]:
-    """The first and last line of a symbol, or an error that names what there is."""
+    """The first and last line of a symbol, or an error that lists the known ones."""
     known = symbols(path)
     if name not in known:
         near = ", ".join(list(known)[:12])

@@ -565,9 +565,9 @@ def change_batch_size() -> None:
 
 S = Squares(4)
 ERRORS: list[tuple[Callable[[], Any], type, str]] = [
-    (lambda: Dataset()[0], NotImplementedError, "__getitem__ is not written"),
-    (lambda: iter(IterableDataset()), NotImplementedError, "__iter__ is not written"),
-    (lambda: iter(Sampler()), NotImplementedError, "__iter__ is not written"),
+    (lambda: Dataset()[0], NotImplementedError, "__getitem__ is not implemented"),
+    (lambda: iter(IterableDataset()), NotImplementedError, "__iter__ is not implemented"),
+    (lambda: iter(Sampler()), NotImplementedError, "__iter__ is not implemented"),
     (lambda: TensorDataset(tt.ones(2), tt.ones(3)), AssertionError, r"\[2, 3\] samples"),
     (lambda: ConcatDataset([]), AssertionError, "got no datasets"),
     (lambda: ConcatDataset([Counting(2)]), AssertionError, "use ChainDataset"),

@@ -56,15 +56,15 @@ class Function:
 
     @staticmethod
     def forward(*args: Any) -> Any:
-        raise NotImplementedError("Function: forward is not written")
+        raise NotImplementedError("Function: forward is not implemented")
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
-        raise NotImplementedError("Function: setup_context is not written")
+        raise NotImplementedError("Function: setup_context is not implemented")
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        raise NotImplementedError("Function: backward is not written")
+        raise NotImplementedError("Function: backward is not implemented")
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:

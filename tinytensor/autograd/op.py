@@ -116,14 +116,14 @@ class Op(Node):
         cls._plan = tuple(cls._save_plan())
 
     def forward(self, *args: Any) -> Any:
-        raise NotImplementedError(f"{self.op_name}: forward is not written")
+        raise NotImplementedError(f"{self.op_name}: forward is not implemented")
 
     def backward(self, *grads: Any) -> Any:
-        raise NotImplementedError(f"{self.op_name}: backward is not written")
+        raise NotImplementedError(f"{self.op_name}: backward is not implemented")
 
     def view_args(self, args: tuple) -> Iterable[tuple[Any, tuple]]:
         """For an op whose outputs are views: the (op, args) that make each from args[0]."""
-        raise NotImplementedError(f"{self.op_name}: view_args is not written")
+        raise NotImplementedError(f"{self.op_name}: view_args is not implemented")
 
     def fill_missing(self, grads: list) -> list:
         """Zeros for those of several outputs that got no gradient."""

@@ -49,19 +49,19 @@ class Distribution:
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The log density, or log probability, at value."""
-        raise NotImplementedError(f"{type(self).__name__}: log_prob is not written")
+        raise NotImplementedError(f"{type(self).__name__}: log_prob is not implemented")
 
     def entropy(self) -> Tensor:
         """−E[log p]."""
-        raise NotImplementedError(f"{type(self).__name__}: entropy is not written")
+        raise NotImplementedError(f"{type(self).__name__}: entropy is not implemented")
 
     @property
     def mean(self) -> Tensor:
-        raise NotImplementedError(f"{type(self).__name__}: mean is not written")
+        raise NotImplementedError(f"{type(self).__name__}: mean is not implemented")
 
     @property
     def variance(self) -> Tensor:
-        raise NotImplementedError(f"{type(self).__name__}: variance is not written")
+        raise NotImplementedError(f"{type(self).__name__}: variance is not implemented")
 
     @property
     def stddev(self) -> Tensor:

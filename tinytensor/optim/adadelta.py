@@ -14,7 +14,7 @@ from .steps import add_product_
 class Adadelta(Optimizer):
     """v ← ρv + (1−ρ)g²,  d = g·√(u + ε) / √(v + ε),  u ← ρu + (1−ρ)d²,  p ← p − lr·d
 
-    Steps d are as large as earlier steps were. weight_decay adds weight_decay·p to the gradient.
+    Steps d are about as large as earlier ones. weight_decay adds weight_decay·p to the gradient.
     """
 
     def __init__(

@@ -17,7 +17,7 @@ class Adam(Optimizer):
     """m ← β₁m + (1−β₁)g,  v ← β₂v + (1−β₂)g²,  p ← p − lr·m̂ / (√v̂ + ε)
 
     with m̂ = m/(1−β₁ᵗ), v̂ = v/(1−β₂ᵗ). weight_decay adds weight_decay·p to the gradient;
-    decoupled_weight_decay takes lr·weight_decay·p off the parameter instead, as AdamW does.
+    decoupled_weight_decay subtracts lr·weight_decay·p from the parameter instead, as in AdamW.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Adam(Optimizer):
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
         library = xp(parameter)
         mean, square, (beta1, beta2) = state["exp_avg"], state["exp_avg_sq"], group["betas"]
-        # p − lr·m̂/(√v̂ + ε), with the bias corrections taken out as numbers
+        # p − lr·m̂/(√v̂ + ε), with the bias corrections as numbers
         rate, root = self.count_step(state, group)
         kernel = fast_version_on_gpu("adam", "adam_update", parameter)
         if kernel and not group["amsgrad"]:
@@ -76,7 +76,7 @@ class Adam(Optimizer):
         return rate, math.sqrt(1 - beta2 ** state["step"])
 
     def sweep(self, parameters: list, group: dict) -> list:
-        """Update all float32 parameters by one kernel, if they are large enough together."""
+        """Update all float32 parameters with one kernel, if they are large enough together."""
         swept = [] if group["amsgrad"] else [p for p in parameters if fits_kernel(*self._arrays(p))]
         arrays, gradients = [p.array for p in swept], [p._grad.array for p in swept]
         kernel = fast_version("adam", "adam_update", arrays)
@@ -92,7 +92,7 @@ class Adam(Optimizer):
         return [p for p in parameters if p not in done]
 
     def _arrays(self, p: Any) -> tuple:
-        """What the kernel reads and writes for a parameter."""
+        """The arrays that the kernel reads and writes for a parameter."""
         state = self.state[p]
         kept = (state["exp_avg"], state["exp_avg_sq"]) if state else ()
         return p.array, p._grad.array, *kept

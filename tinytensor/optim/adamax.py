@@ -1,4 +1,4 @@
-"""Adamax: Adam with the largest gradient in place of the root of the mean square."""
+"""Adamax: Adam with a decaying maximum of |g| in place of the root mean square."""
 
 from __future__ import annotations
 

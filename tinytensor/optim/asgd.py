@@ -1,4 +1,4 @@
-"""ASGD: gradient descent that also averages where it has been."""
+"""ASGD: gradient descent that also keeps an average of the parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Holding gradients below a size, before the optimiser's step."""
+"""Gradient clipping, before the optimiser's step: by norm or by value."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def get_total_norm(
 ) -> Tensor:
     """(Σ |x|ᵖ)^(1/p) over all elements of all tensors, p = norm_type; the largest for p = inf.
 
-    foreach is PyTorch's and changes nothing here.
+    foreach is accepted as in PyTorch and has no effect.
     """
     tensors = _as_list(tensors)
     norm_type = float(norm_type)
@@ -47,7 +47,7 @@ def get_total_norm(
     if error_if_nonfinite and not isfinite(total):
         raise RuntimeError(
             f"get_total_norm: the norm of order {norm_type} is {total.item()}, expected a finite "
-            "number; with error_if_nonfinite=False gradients are scaled by it all the same"
+            "number; pass error_if_nonfinite=False to scale the gradients by it anyway"
         )
     return total
 
@@ -59,7 +59,7 @@ def clip_grads_with_norm_(
     total_norm: Tensor,
     foreach: bool | None = None,
 ) -> None:
-    """Multiply all gradients by max_norm / total_norm where that is less than 1."""
+    """Multiply all gradients by max_norm / total_norm if that is less than 1."""
     gradients = _gradients(parameters)
     factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     arrays = [gradient.array for gradient in gradients]
@@ -80,9 +80,9 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scale the gradients, together, so that their norm is at most max_norm; returns the norm.
+    """Scale all gradients so that their norm is at most max_norm; returns the norm before that.
 
-    The norm is that of all gradients as one vector, before scaling.
+    The norm is that of all gradients as one vector.
     """
     parameters = _as_list(parameters)
     total_norm = get_total_norm(_gradients(parameters), norm_type, error_if_nonfinite)
@@ -94,7 +94,7 @@ def clip_grad_norm_(
 def clip_grad_value_(
     parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
 ) -> None:
-    """Hold every element of the gradients within ±clip_value."""
+    """Clamp every element of the gradients to ±clip_value."""
     clip_value = float(clip_value)
     for gradient in _gradients(parameters):
         gradient.clamp_(-clip_value, clip_value)

@@ -1,6 +1,6 @@
-"""Lion: the sign of a momentum (Chen et al. 2023, "Symbolic discovery of optimization algorithms").
+"""Lion: steps by the sign of a momentum.
 
-PyTorch has no Lion; arguments and defaults are those of the authors' own code.
+Chen et al. 2023, "Symbolic discovery of optimization algorithms". PyTorch has no Lion; arguments and defaults are those of the authors' own code.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class Lion(Optimizer):
     """p ← p − lr·(sign(β₁m + (1−β₁)g) + weight_decay·p),  m ← β₂m + (1−β₂)g
 
     Every element moves by lr, whatever the size of its gradient: a good lr is 3 to 10 times smaller
-    than AdamW's, and weight_decay as much larger.
+    than AdamW's, and weight_decay larger by the same factor.
     """
 
     def __init__(

@@ -16,12 +16,12 @@ from .steps import lerp_
 class Muon(Optimizer):
     """m ← μm + (1−μ)g,  u = (1−μ)g + μm (nesterov; else m),  p ← p·(1 − lr·weight_decay) − lr'·U·Vᵀ
 
-    with u = U·Σ·Vᵀ its singular value decomposition: all directions of the step have one length.
+    with u = U·Σ·Vᵀ, the singular value decomposition: the step is equally long in all directions.
     For matrices only; give biases, norms and embeddings to AdamW. adjust_lr_fn: "original",
-    lr' = lr·√max(1, rows/columns), or "match_rms_adamw", lr' = lr·0.2·√max(rows, columns), for
-    which lr and weight_decay that were tuned for AdamW hold.
+    lr' = lr·√max(1, rows/columns), or "match_rms_adamw", lr' = lr·0.2·√max(rows, columns), which
+    suits lr and weight_decay that were tuned for AdamW.
 
-    U·Vᵀ is approximated in the parameter's own dtype; PyTorch does so in bfloat16.
+    U·Vᵀ is approximated in the parameter's own dtype; PyTorch uses bfloat16.
     """
 
     def __init__(
@@ -79,16 +79,16 @@ class Muon(Optimizer):
 
 
 def orthogonalized(matrix: Array, coefficients: tuple, steps: int, eps: float) -> Array:
-    """About U·Vᵀ of the singular value decomposition U·Σ·Vᵀ, by Newton–Schulz iteration.
+    """Approximate U·Vᵀ, for the singular value decomposition U·Σ·Vᵀ, by Newton–Schulz iteration.
 
-    Each step takes every singular value s to a·s + b·s³ + c·s⁵, which drives those in (0, 1] to
+    Each step maps every singular value s to a·s + b·s³ + c·s⁵, which drives those in (0, 1] to
     around 1, without a decomposition.
     """
     library = xp(matrix)
     a, b, c = coefficients
     wide = matrix.shape[0] <= matrix.shape[1]
     x = matrix if wide else matrix.T  # the smaller of the two products x·xᵀ and xᵀ·x
-    x = x / library.maximum(library.sqrt((x * x).sum()), eps)  # no singular value is above 1 now
+    x = x / library.maximum(library.sqrt((x * x).sum()), eps)  # now no singular value exceeds 1
     for _ in range(steps):
         gram = x @ x.T
         x = a * x + (b * gram + c * gram @ gram) @ x

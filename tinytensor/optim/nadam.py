@@ -16,8 +16,8 @@ class NAdam(Optimizer):
 
     p ← p − lr·( (1−μₜ)/(1−Πₜ)·g + μₜ₊₁/(1−Πₜ₊₁)·m ) / (√v̂ + ε),  Πₜ = μ₁·…·μₜ, v̂ = v/(1−β₂ᵗ)
 
-    weight_decay adds weight_decay·p to the gradient; with decoupled_weight_decay lr·weight_decay·p
-    is taken off the parameter instead.
+    weight_decay adds weight_decay·p to the gradient; decoupled_weight_decay subtracts
+    lr·weight_decay·p from the parameter instead.
     """
 
     def __init__(

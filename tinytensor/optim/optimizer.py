@@ -14,12 +14,11 @@ from ..backend import is_array, xp
 
 
 class Optimizer:
-    """Base class. A subclass writes `update(parameter, gradient, state, group)` on raw arrays, and
-    `new_state`, the arrays and numbers that `state` starts with; or, as for PyTorch, a `step` of
-    its own on tensors.
+    """Base class. A subclass defines `update(parameter, gradient, state, group)` on raw arrays, and
+    `new_state`, which returns the initial state; or, as in PyTorch, its own `step` on tensors.
 
     params    tensors, or dicts {"params": tensors, setting: value, …}, one for each group
-    defaults  settings of the groups that do not say otherwise
+    defaults  settings of groups that do not give their own
     """
 
     def __init__(self, params: Iterable, defaults: dict[str, Any]):
@@ -65,7 +64,7 @@ class Optimizer:
         self.param_groups.append(group)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the gradients, or fill them with zeros."""
+        """Set all gradients to None, or to zeros with set_to_none=False."""
         for group in self.param_groups:
             for p in group["params"]:
                 if set_to_none:
@@ -76,7 +75,7 @@ class Optimizer:
                     p._grad.zero_()
 
     def step(self, closure: Callable | None = None) -> Any:
-        """Change every parameter that has a gradient. closure: recomputes and returns the loss."""
+        """Update every parameter that has a gradient. closure: recomputes and returns the loss."""
         loss = None
         if closure is not None:
             with enable_grad():
@@ -85,15 +84,15 @@ class Optimizer:
         return loss
 
     def _update_groups(self) -> None:
-        """Update the parameters that have a gradient, group by group, one after the other.
+        """Update the parameters that have a gradient, group by group.
 
-        If Ctrl-C or an error strikes, some have made the step and others have not, as in PyTorch;
-        and the one whose turn it was may be between the two. Its state is whole, or not there.
+        After Ctrl-C or an error, some are updated and others are not, as in PyTorch. The current
+        one may be half updated; its state is complete or absent.
         """
         has_state = type(self).new_state is not Optimizer.new_state
         for group in self.param_groups:
             parameters = [p for p in group["params"] if p._grad is not None]
-            for p in parameters:  # first: what an error or Ctrl-C leaves half done is counted
+            for p in parameters:  # first, so that half an update counts as a write
                 writes_of(p)[0] += 1
             for p in self.sweep(parameters, group):
                 state = self.state[p]
@@ -108,7 +107,7 @@ class Optimizer:
                     raise
 
     def sweep(self, parameters: list, group: dict) -> list:
-        """Update many parameters by one kernel, if the optimiser has one; return the others."""
+        """Update many parameters with one kernel, if the optimiser has one; return the others."""
         return parameters
 
     def new_state(self, parameter: Any, group: dict) -> dict[str, Any]:
@@ -117,10 +116,10 @@ class Optimizer:
 
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
         """Change one parameter's array in place."""
-        raise NotImplementedError(f"{type(self).__name__}: update is not written")
+        raise NotImplementedError(f"{type(self).__name__}: update is not implemented")
 
     def state_dict(self) -> dict[str, Any]:
-        """{"state": {number: state}, "param_groups": settings}, parameters by their number."""
+        """{"state": {number: state}, "param_groups": settings}, with numbers for parameters."""
         number: dict[Any, int] = {}
         for group in self.param_groups:
             for p in group["params"]:
@@ -136,7 +135,7 @@ class Optimizer:
         return {"state": state, "param_groups": groups}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over what `state_dict` of the same kind of optimiser gave."""
+        """Load the `state_dict` of an optimiser of the same class."""
         saved = state_dict["param_groups"]
         sizes = [len(g["params"]) for g in self.param_groups]
         if [len(g["params"]) for g in saved] != sizes:
@@ -175,7 +174,7 @@ class Optimizer:
 def descent(parameter: Any, gradient: Any, group: dict[str, Any]) -> Any:
     """The gradient to descend: −g to maximize, plus weight_decay·p.
 
-    decoupled_weight_decay takes lr·weight_decay·p off the parameter at once instead.
+    decoupled_weight_decay subtracts lr·weight_decay·p from the parameter itself instead.
     """
     if group["maximize"]:
         gradient = -gradient

@@ -1,4 +1,4 @@
-"""RAdam: Adam that waits until its second moment can be trusted."""
+"""RAdam: Adam that divides by its second moment only once that is reliable."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class RAdam(Optimizer):
     """m ← β₁m + (1−β₁)g,  v ← β₂v + (1−β₂)g²,  ρ∞ = 2/(1−β₂) − 1,  ρₜ = ρ∞ − 2t·β₂ᵗ/(1−β₂ᵗ)
 
     p ← p − lr·m̂ while ρₜ ≤ 5, then p ← p − lr·r·m̂·√(1−β₂ᵗ) / (√v + ε), with m̂ = m/(1−β₁ᵗ) and
-    r² = (ρₜ−4)(ρₜ−2)ρ∞ / ((ρ∞−4)(ρ∞−2)ρₜ). weight_decay adds weight_decay·p to the gradient; with
-    decoupled_weight_decay lr·weight_decay·p is taken off the parameter instead.
+    r² = (ρₜ−4)(ρₜ−2)ρ∞ / ((ρ∞−4)(ρ∞−2)ρₜ). weight_decay adds weight_decay·p to the gradient;
+    decoupled_weight_decay subtracts lr·weight_decay·p from the parameter instead.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Rprop: the sign of the gradient decides, not its size."""
+"""Rprop: step sizes that adapt to the sign of the gradient and ignore its size."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .settings import settings
 class Rprop(Optimizer):
     """s ← s·η₊ where g kept its sign, s·η₋ where it changed, within step_sizes;  p ← p − s·sign g
 
-    s starts at lr. Where the sign has changed, g counts as 0: the element stays, and starts anew.
-    etas: (η₋, η₊).
+    s starts at lr. Where the sign changed, g counts as 0: the element does not move, and the
+    next step keeps its s. etas: (η₋, η₊).
     """
 
     def __init__(

@@ -10,7 +10,7 @@ from ..backend import Array
 
 
 def lerp_(x: Array, end: Array, weight: float) -> None:
-    """x ← x + weight·(end − x), from the nearer end, so that weight 1 gives `end`."""
+    """x ← x + weight·(end − x), from the nearer end, so that weight 1 gives exactly `end`."""
     difference = end - x
     if abs(weight) < 0.5:
         difference *= weight

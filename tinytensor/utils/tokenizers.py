@@ -89,7 +89,7 @@ class Tokenizer:
         return self._join(tokens)
 
     def _split(self, text: str) -> list[str]:
-        raise NotImplementedError(f"{type(self).__name__}: _split is not written")
+        raise NotImplementedError(f"{type(self).__name__}: _split is not implemented")
 
     def _join(self, tokens: list[str]) -> str:
         return "".join(tokens)

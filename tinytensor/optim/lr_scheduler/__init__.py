@@ -1,6 +1,6 @@
 """Learning rate schedules, under the names of torch.optim.lr_scheduler.
 
-base.py      LRScheduler, which a schedule of your own derives from
+base.py      LRScheduler, the base class, also for your own schedules
 factors.py   the learning rate times a factor
 curves.py    cosines, the Transformer's curve
 cycles.py    OneCycleLR, CyclicLR

@@ -15,26 +15,27 @@ EPOCH_WARNING = (
 
 
 class LRScheduler:
-    """Base class. A subclass writes `get_lr`, which gives one learning rate for each group.
+    """Base class. A subclass defines `get_lr`, which returns one learning rate for each group.
 
     Call `scheduler.step()` after `optimizer.step()`. `get_lr` reads
 
         self.last_epoch                 the number of steps so far
         self.base_lrs                   the learning rates that the optimiser was made with
-        self.optimizer.param_groups     with the present ones in group["lr"]
+        self.optimizer.param_groups     with the current rates in group["lr"]
 
-    Most schedules change the present rate by a factor, so that several can act on one optimiser.
-    `_get_closed_form_lr`, where there is one, gives the same rates out of base_lrs alone; it serves
-    to jump to an epoch.
+    Most schedules multiply the current rate by a factor, so that several can act on one optimiser.
+    `_get_closed_form_lr`, if defined, computes the same rates from base_lrs alone, to jump to an
+    epoch.
 
-    last_epoch: where to go on, for an optimiser whose state (with "initial_lr") was loaded.
+    last_epoch: the epoch to resume after, for an optimiser whose state (with "initial_lr") was
+    loaded.
     """
 
     base_lrs: list[float]
     last_epoch: int
     _step_count = 0
     _last_lr: list[float]
-    _is_initial = False  # whether the constructor's own step runs: nothing has been trained yet
+    _is_initial = False  # True during the constructor's own step, before any training
     _get_lr_called_within_step = False
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1):
@@ -70,7 +71,7 @@ class LRScheduler:
             self._is_initial = False
 
     def step(self, epoch: Any = None) -> None:
-        """Go on to the next learning rates."""
+        """Set the learning rates of the next epoch."""
         self._step_count += 1
         if epoch is not None:
             warn(EPOCH_WARNING)
@@ -92,34 +93,34 @@ class LRScheduler:
 
     def get_lr(self) -> list[float]:
         """The learning rate of each group for epoch self.last_epoch."""
-        raise NotImplementedError(f"{self._name}: get_lr is not written")
+        raise NotImplementedError(f"{self._name}: get_lr is not implemented")
 
     def get_last_lr(self) -> list[float]:
         """The learning rates that this scheduler set last, one for each group."""
         return self._last_lr
 
     def _present(self, factor: float = 1.0) -> list[float]:
-        """The present learning rates, times a factor."""
+        """The current learning rates, times a factor."""
         return [float(group["lr"]) * factor for group in self.optimizer.param_groups]
 
     def _base(self, factor: float) -> list[float]:
-        """The first learning rates, times a factor."""
+        """The initial learning rates, times a factor."""
         return [lr * factor for lr in self.base_lrs]
 
     def state_dict(self) -> dict[str, Any]:
-        """Where the schedule is; functions and the optimiser are left out."""
+        """The state of the schedule, without functions and the optimiser."""
         return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on where `state_dict` of the same kind of scheduler was taken.
+        """Resume from the `state_dict` of a scheduler of the same class.
 
-        The optimiser's learning rates are part of its own state.
+        The current learning rates are part of the optimiser's own state.
         """
         self.__dict__.update(state_dict)
 
 
 def set_lr(group: dict, lr: float) -> None:
-    """Set a group's learning rate; one that is a tensor stays that tensor."""
+    """Set a group's learning rate; if it is a tensor, in place."""
     if isinstance(group["lr"], Variable):
         group["lr"].fill_(float(lr))
     else:

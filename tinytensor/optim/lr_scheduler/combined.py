@@ -12,7 +12,7 @@ from .plateau import ReduceLROnPlateau
 
 
 class _Combined(LRScheduler):
-    """What the two have in common."""
+    """Shared by both: checking the schedulers, saving and loading their state."""
 
     _schedulers: list[LRScheduler]
 
@@ -46,7 +46,7 @@ class _Combined(LRScheduler):
 
 
 class SequentialLR(_Combined):
-    """One scheduler after another: the next one begins at each epoch in milestones."""
+    """One scheduler after another: each epoch in milestones starts the next one."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class SequentialLR(_Combined):
             )
         self._milestones = milestones
         self.last_epoch = last_epoch + 1
-        # Each scheduler took its first step when it was made. Undo that, and let only one begin.
+        # Each scheduler took its first step when it was made. Undo that, then start only one.
         for group in self.optimizer.param_groups:
             set_lr(group, group["initial_lr"])
         for scheduler in self._all_single(self._schedulers):
@@ -73,7 +73,7 @@ class SequentialLR(_Combined):
         self._last_lr = first.get_last_lr()
 
     def _all_single(self, schedulers: Sequence[LRScheduler]) -> list[LRScheduler]:
-        """The schedulers with those inside of combined ones in their place."""
+        """The schedulers, with each combined one replaced by those inside it."""
         found: list[LRScheduler] = []
         for scheduler in schedulers:
             inner = getattr(scheduler, "_schedulers", None)
@@ -92,7 +92,7 @@ class SequentialLR(_Combined):
 
 
 class ChainedScheduler(_Combined):
-    """Several schedulers at once: each changes what the one before it made."""
+    """Several schedulers at once: each changes the rates that the one before it set."""
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None):
         self._take_schedulers(schedulers, optimizer)

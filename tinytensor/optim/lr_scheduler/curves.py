@@ -26,7 +26,7 @@ class CosineAnnealingLR(LRScheduler):
             return self._get_closed_form_lr()
         before, now = self._height(self.last_epoch - 1), self._height(self.last_epoch)
         if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
-            # The curve was at its bottom, where no factor leads up again: add the first rise.
+            # At the bottom of the curve no factor raises the rate again: add the first rise.
             rise = 1 - math.cos(math.pi / self.T_max)
             return [
                 lr + (base - self.eta_min) * rise / 2
@@ -45,8 +45,8 @@ class CosineAnnealingLR(LRScheduler):
 class CosineAnnealingWarmRestarts(LRScheduler):
     """lr = eta_min + (base − eta_min)·(1 + cos(π·T_cur/T_i))/2,  T_cur epochs after a restart
 
-    The first cycle has T_i = T_0 epochs, each further one T_mult times as many. `step(epoch)` also
-    takes fractions of epochs: `step(epoch + batch / batches)`.
+    The first cycle has T_i = T_0 epochs, each later one T_mult times as many as the one before.
+    `step(epoch)` also takes fractions of epochs: `step(epoch + batch / batches)`.
     """
 
     def __init__(
@@ -91,11 +91,11 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 
 
 class WarmupCosineLR(LRScheduler):
-    """A straight line up to base over warmup_steps, then a cosine down to min_lr at total_steps.
+    """Linear warm-up to base over warmup_steps, then a cosine down to min_lr at total_steps.
 
     lr = base·(s + 1)/(warmup_steps + 1) at step s < warmup_steps, then
     lr = min_lr + (base − min_lr)·(1 + cos(π·(s − warmup_steps)/(total_steps − warmup_steps)))/2,
-    and min_lr after total_steps. PyTorch has none; this is the schedule of nanoGPT.
+    and min_lr after total_steps. This is nanoGPT's schedule; PyTorch has no such class.
     """
 
     def __init__(
@@ -130,8 +130,8 @@ class WarmupCosineLR(LRScheduler):
 class TransformerLR(LRScheduler):
     """lr = base·d_model^−½·min(s^−½, s·warmup_steps^−3⁄2),  s = 1, 2, …  (Vaswani et al. 2017)
 
-    A straight line up to step warmup_steps, then down with 1/√s. Make the optimiser with lr=1.0 for
-    the paper's own rates; PyTorch has no such class.
+    Linear warm-up until step warmup_steps, then decay as 1/√s. Give the optimiser lr=1.0 for the
+    paper's rates; PyTorch has no such class.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""OneCycleLR and CyclicLR: up and down again, the momentum against the learning rate."""
+"""OneCycleLR and CyclicLR: the learning rate goes up and down, the momentum the other way."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .base import LRScheduler, one_for_each_group, set_lr
 
 
 class _Cycle(LRScheduler):
-    """What the two have in common: they set the momentum, or Adam's first beta, as well."""
+    """Shared by both: they also set the momentum, or Adam's first beta."""
 
     use_beta1: bool
 
     def _take_momentum(self, base: Any, largest: Any, first: bool) -> None:
-        """Write the bounds of the momentum into the groups, unless training goes on."""
+        """Write the bounds of the momentum into the groups, unless training is resumed."""
         defaults = self.optimizer.defaults
         if "momentum" not in defaults and "betas" not in defaults:
             raise ValueError(
@@ -42,9 +42,9 @@ class _Cycle(LRScheduler):
 class OneCycleLR(_Cycle):
     """lr from max_lr/div_factor up to max_lr, then down to max_lr/div_factor/final_div_factor.
 
-    total_steps (or epochs·steps_per_epoch) is the whole cycle, pct_start the share of it that
-    goes up; three_phase comes down to the start first, over as many steps, then to the end. The
-    momentum goes from max_momentum to base_momentum and back. anneal_strategy: "cos" or "linear".
+    total_steps (or epochs·steps_per_epoch) is the length of the cycle, pct_start the fraction of it
+    that goes up. three_phase first returns to the initial lr, over as many steps, then goes down.
+    Momentum goes from max_momentum to base_momentum and back. anneal_strategy: "cos" or "linear".
     """
 
     def __init__(
@@ -115,8 +115,7 @@ class OneCycleLR(_Cycle):
         step = self.last_epoch
         if step > self.total_steps:
             raise ValueError(
-                f"OneCycleLR: step {step} was asked for, after the last of total_steps="
-                f"{self.total_steps}"
+                f"OneCycleLR: got step {step}, expected at most total_steps={self.total_steps}"
             )
         start = 0.0
         for phase in self._schedule_phases:
@@ -135,16 +134,16 @@ class OneCycleLR(_Cycle):
 
 
 def _phase(end: float, lr_from: str, lr_to: str, momentum_from: str, momentum_to: str) -> dict:
-    """A part of the cycle, up to step `end`; the rest are names of settings in the groups."""
+    """A phase of the cycle, until step `end`; the others are names of settings in the groups."""
     return {"end_step": end, "start_lr": lr_from, "end_lr": lr_to,
             "start_momentum": momentum_from, "end_momentum": momentum_to}  # fmt: skip
 
 
 class CyclicLR(_Cycle):
-    """lr from base_lr up to max_lr over step_size_up steps, down over step_size_down, and again.
+    """lr from base_lr up to max_lr over step_size_up steps, down over step_size_down, repeatedly.
 
     mode: "triangular"; "triangular2" halves the height with each cycle; "exp_range" makes it
-    gamma^step. Or scale_fn(x) gives the height, x being the cycle (1, 2, …) or, with
+    gamma^step. Or scale_fn(x) returns the height; x is the cycle (1, 2, …) or, with
     scale_mode="iterations", the step.
     """
 
@@ -198,7 +197,7 @@ class CyclicLR(_Cycle):
 
     def get_lr(self) -> list[float]:
         cycle = math.floor(1 + self.last_epoch / self.total_size)
-        x = 1 + self.last_epoch / self.total_size - cycle  # how much of the cycle is over
+        x = 1 + self.last_epoch / self.total_size - cycle  # the fraction of the cycle that is done
         up = x <= self.step_ratio
         height = x / self.step_ratio if up else (x - 1) / (self.step_ratio - 1)
         height *= self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)

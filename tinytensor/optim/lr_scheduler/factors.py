@@ -1,4 +1,4 @@
-"""Schedules by a factor: constant, linear, polynomial, in steps, exponential, or of your own."""
+"""Schedules by a factor: constant, linear, polynomial, in steps, exponential, or your own."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class ConstantLR(LRScheduler):
 
 
 class LinearLR(LRScheduler):
-    """lr from base·start_factor to base·end_factor in a straight line over total_iters epochs."""
+    """lr from base·start_factor to base·end_factor, linearly over total_iters epochs."""
 
     def __init__(
         self,

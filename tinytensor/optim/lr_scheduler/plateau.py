@@ -1,4 +1,4 @@
-"""ReduceLROnPlateau: lower the learning rate when a measure no longer improves."""
+"""ReduceLROnPlateau: lower the learning rate when a metric stops improving."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from .base import EPOCH_WARNING, LRScheduler, one_for_each_group, set_lr
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """lr ← max(lr·factor, min_lr) after more than `patience` epochs without a better measure.
+    """lr ← max(lr·factor, min_lr) after more than `patience` epochs without a better metric.
 
     mode            "min": lower is better; "max": higher
-    threshold       how much better it must be: by that share of the best (threshold_mode "rel"), or
-                    by that much ("abs")
+    threshold       the smallest improvement that counts: relative to the best (threshold_mode
+                    "rel"), or absolute ("abs")
     cooldown        epochs to wait after a reduction before counting again
     min_lr          one number, or one for each group
-    eps             smaller changes of the learning rate are not made
+    eps             smaller changes of the learning rate are skipped
 
     Call `scheduler.step(loss)` after each epoch.
     """
@@ -59,7 +59,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.num_bad_epochs = 0
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Take in the measure of an epoch: a number, or a tensor of one element."""
+        """Record the metric of an epoch: a number, or a tensor of one element."""
         current = float(metrics)
         if epoch is not None:
             warn(EPOCH_WARNING)
@@ -80,7 +80,7 @@ class ReduceLROnPlateau(LRScheduler):
 
     def _reduce(self) -> None:
         groups = self.optimizer.param_groups
-        # Groups that were added since have the bound of the last one.
+        # Groups that were added later get the last bound.
         bounds = self.min_lrs + self.min_lrs[-1:] * (len(groups) - len(self.min_lrs))
         for group, bound in zip(groups, bounds):
             old = float(group["lr"])

@@ -25,7 +25,7 @@ class Dataset(Generic[Sample]):
     """
 
     def __getitem__(self, index: Any) -> Sample:
-        raise NotImplementedError(f"{type(self).__name__}: __getitem__ is not written")
+        raise NotImplementedError(f"{type(self).__name__}: __getitem__ is not implemented")
 
     def __add__(self, other: Dataset) -> ConcatDataset:
         return ConcatDataset([self, other])
@@ -39,7 +39,7 @@ class IterableDataset(Dataset[Sample], Iterable[Sample]):
     """
 
     def __iter__(self) -> Iterator[Sample]:
-        raise NotImplementedError(f"{type(self).__name__}: __iter__ is not written")
+        raise NotImplementedError(f"{type(self).__name__}: __iter__ is not implemented")
 
     def __add__(self, other: Dataset) -> ChainDataset:  # type: ignore[override]
         return ChainDataset([self, other])

@@ -20,7 +20,7 @@ class Sampler(Generic[Index]):
     """An iterable of sample indices: subclasses implement `__iter__`, and optionally `__len__`."""
 
     def __iter__(self) -> Iterator[Index]:
-        raise NotImplementedError(f"{type(self).__name__}: __iter__ is not written")
+        raise NotImplementedError(f"{type(self).__name__}: __iter__ is not implemented")
 
 
 class SequentialSampler(Sampler[int]):
