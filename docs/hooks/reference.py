@@ -65,7 +65,7 @@ def shown(page: Page) -> Iterator[tuple[str, str, dict[str, Any]]]:
             if module in found:
                 yield namespace, module, found[module]
             elif module not in sys.modules:
-                raise LookupError(f"reference: {module} is in PAGES but not imported; correct PAGES")
+                raise LookupError(f"reference: {module} is in PAGES but not a module; correct it")
 
 
 def _modules_of(namespace: str, listed: list[str], there: list[str]) -> list[str]:

@@ -106,6 +106,6 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def on_page_content(content: str, page: Any, **_: Any) -> str:
-    """Tell MkDocs, which checks links, about the anchors of lines of code, which it does not see."""
+    """Tell MkDocs, which checks links, about the anchors of code lines, which it does not see."""
     page.present_anchor_ids |= set(re.findall(r'id="(__codelineno-0-\d+)"', content))
     return content

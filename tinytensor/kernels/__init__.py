@@ -1,10 +1,10 @@
 """Compiled versions of ops, for large float32 arrays on a CPU, and of a few other loops.
 
-An op in `tinytensor/ops` explains itself and runs anywhere. One marked `@accelerated("linear")` has
+An op in `tinytensor/ops` is readable and runs anywhere. One marked `@accelerated("linear")` has
 a second version in `kernels/linear.py`: functions named after the op, `linear_forward(op, …)` and
 `linear_backward(op, g)`, with the arguments and results of the op's own methods. They are compiled
-by Numba and run above a size at which they pay. Adam, gradient clipping and decoding ask for their
-kernel with `fast_version`.
+by Numba and run on large arrays. Adam, gradient clipping and decoding ask for their kernel with
+`fast_version`.
 
     activation.py      gelu, silu, relu
     arithmetic.py      sums of two arrays
@@ -22,13 +22,13 @@ kernel with `fast_version`.
     softmax.py         softmax and log_softmax along the last dimension
 
     adam.py            a step of Adam, for optim/adam.py
-    clip_grad.py       the norm of all gradients, for nn/utils/clip_grad.py
+    clip_grad.py       the norm of all gradients, for optim/clip_grad.py
     decode_block.py    one token through a GPT block, for nn/generation/fast_decode.py
 
     gpu/               kernels for arrays on a GPU, compiled by CuPy
     machinery/         how kernels are chosen, compiled, cached, threaded and given memory
 
-The NumPy version of an op is the truth: tests compare each kernel with it.
+The NumPy version of an op is the reference: tests compare each kernel with it.
 `TINYTENSOR_KERNELS=numpy` or `tinytensor.set_kernels("numpy")` turns kernels off.
 
 Imports go one way: `machinery` ← `ops` ← the files here, which `machinery/route.py` loads by name.

@@ -178,7 +178,7 @@ def attention_gradient(
 def along_width(x, y, total):
     """total ← Σ x·y in each row, in the order in which products are summed.
 
-    (`line` would change it. Where one key has all the weight, dA and Σ g·y are to be the same.)
+    (`line` would change it. Where one key has all the weight, dA and Σ g·y must be equal.)
     """
     for i in range(x.shape[0]):
         sum = f32(0.0)

@@ -124,7 +124,7 @@ def widen(y, count, width, runs):
 def convolution(start, stop, x, w, b, groups, geometry, y, planes, columns, runs):
     """y[n] = w·columns of x[n] + b; x (N, C, H, W), w (O, C/G·K), y (N, O, L); b may be empty.
 
-    planes, columns (C/G·K, R) and runs (O, R): room to work in, for each thread.
+    planes, columns (C/G·K, R) and runs (O, R): scratch memory, for each thread.
     """
     count, width, parts = geometry[9], geometry[10], planes.shape[0]
     channels, outputs = x.shape[1] // groups, w.shape[0] // groups

@@ -1,4 +1,4 @@
-"""Scaled dot-product attention: weighted averages of values, by how well queries fit keys."""
+"""Scaled dot-product attention: averages of values, weighted by how well queries match keys."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class AttentionWeights(Op):
     """A = softmax S, S = Q·Kᵀ·scale + bias, each row over the keys;
     dS = A·(g − Σ g·A),  dQ = dS·K·scale,  dK = dSᵀ·Q·scale,  dbias = dS
 
-    A row of nothing but −inf gives zeros. causal: query i sees the keys 0 … i only.
+    A row that is all −inf gives zeros. causal: query i sees only keys 0 … i.
     """
 
     saves = ("query", "key", "out")
@@ -68,16 +68,16 @@ def _later_keys(library: Any, queries: int, keys: int) -> Array:
 
 
 def weights_of(query: Any, key: Any, bias: Any, scale: float, causal: bool) -> Any:
-    """The attention weights of arrays, or of tensors as a step of the graph."""
+    """The attention weights, of arrays or, recorded as an op, of tensors."""
     return AttentionWeights.apply(query, key, bias, scale, causal)
 
 
 @accelerated("attention")
 class Attention(Op):
-    """y = A·V, A = softmax(Q·Kᵀ·scale + bias);  dV = Aᵀ·g, dA = g·Vᵀ, and on as in AttentionWeights
+    """y = A·V, A = softmax(Q·Kᵀ·scale + bias);  dV = Aᵀ·g, dA = g·Vᵀ, then as in AttentionWeights
 
-    With dropout, A·D in place of A, where D holds 0 or 1 / (1 − p) for each weight. Only A is kept;
-    scores and dropped weights are not. (The kernel keeps not even A.)
+    With dropout, A·D replaces A; D holds 0 or 1 / (1 − p) for each weight. Only A is kept, not the
+    scores or the dropped weights. (The kernel does not even keep A.)
     """
 
     op_name = "scaled_dot_product_attention"
@@ -111,7 +111,7 @@ class Attention(Op):
 
 
 def _check(name: str, query: Any, key: Any, value: Any) -> None:
-    """Refuse tensors whose dimensions, widths, lengths or dtypes do not go together."""
+    """Refuse tensors whose dimensions, widths, lengths or dtypes do not match."""
     require_tensor(name, query)
     tensors = {"query": query, "key": key, "value": value}
     given = {what: unwrap(t) for what, t in tensors.items() if t is not None}
@@ -189,7 +189,7 @@ def _scores_shape(name: str, query: Any, key: Any, value: Any) -> tuple:
 
 
 def _bias(name: str, attn_mask: Any, is_causal: bool, shape: tuple, like: Array) -> Any:
-    """What is added to scores of `shape`: None, an array of 0 and −inf, or the additive mask."""
+    """The bias of scores of `shape`: None, an array of 0 and −inf, or the additive mask."""
     if attn_mask is None:
         return None
     if is_causal:
@@ -254,15 +254,15 @@ def scaled_dot_product_attention(
 ) -> Tensor:
     """softmax(query·keyᵀ·scale + mask)·value
 
-    query (…, Hq, L, E), key (…, H, S, E), value (…, H, S, Ev); gives (…, Hq, L, Ev).
+    query (…, Hq, L, E), key (…, H, S, E), value (…, H, S, Ev) → (…, Hq, L, Ev).
 
     attn_mask: broadcasts to (…, L, S). Booleans: True where a query may attend to a key. Numbers:
         added to the scores, −inf to forbid; they get a gradient too.
     is_causal: query i attends to the keys 0 … i. scale: 1 / √E by default.
-    dropout_p: the probability with which weights are dropped, whatever the mode.
+    dropout_p: the probability of dropping a weight, in train and eval mode alike.
     enable_gqa: Hq may be a multiple of H; neighbouring query heads share a key and value head.
 
-    A query that may attend to nothing gets zeros, and no gradient comes of it.
+    A query that may attend to no key gets zeros, and passes back no gradient.
     """
     name = "scaled_dot_product_attention"
     check_probability(name, dropout_p)
@@ -289,7 +289,7 @@ def attention_weights(
     """softmax(query·keyᵀ·scale + mask), (…, L, S): how much each query attends to each key.
 
     The arguments are those of `scaled_dot_product_attention`, whose result without dropout is
-    `attention_weights(query, key, …) @ value`. Rows sum to 1, or to 0 where all is masked.
+    `attention_weights(query, key, …) @ value`. Rows sum to 1, or to 0 if fully masked.
     """
     query, key, _, bias, scale, _ = _prepare(
         "attention_weights", query, key, None, attn_mask, is_causal, scale, enable_gqa

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
-# Means over `axes`, which stay as dimensions of length 1: plain sums of arrays in forward and the
-# usual rule; ops where the rule runs on tensors, because the gradient itself is differentiated.
+# Means over `axes`, with keepdims: plain sums for arrays; ops for tensors, in a rule whose gradient
+# is itself differentiated.
 
 
 def mean_over(x: Any, axes: tuple) -> Any:
@@ -139,7 +139,7 @@ def check_parameter(
 
 
 def normalized_axes(name: str, input: Any, normalized_shape: Any) -> tuple[tuple, tuple, str]:
-    """(shape, axes, what they are called) for the last dimensions that are to be normalised."""
+    """(shape, axes, their name in errors) of the last dimensions, which are to be normalised."""
     try:
         shape = tuple(int(n) for n in normalized_shape)
     except TypeError:
@@ -183,8 +183,8 @@ def rms_norm(
 ) -> Tensor:
     """Divide by the root mean square over the last dimensions, then ·weight.
 
-    input (…, *normalized_shape), weight of the shape normalized_shape. eps: by default the smallest
-    number that makes a difference to 1 in the input's dtype.
+    input (…, *normalized_shape), weight of the shape normalized_shape. eps: by default the machine
+    epsilon of the input's dtype.
     """
     require_float("rms_norm", input)
     shape, axes, of = normalized_axes("rms_norm", input, normalized_shape)

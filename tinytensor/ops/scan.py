@@ -55,7 +55,7 @@ class Cumprod(Op):
     """yₖ = Π xᵢ over i ≤ k;  dxₖ = Σ gᵢ·yᵢ / xₖ over i ≥ k
 
     With a zero in x the quotient is not defined. Then, without a division:
-    dxₖ = yₖ₋₁·rₖ, where rₖ = gₖ + xₖ₊₁·rₖ₊₁ gathers what comes after k.
+    dxₖ = yₖ₋₁·rₖ, where rₖ = gₖ + xₖ₊₁·rₖ₊₁ collects the terms after k.
     """
 
     saves = ("x", "out")
@@ -80,7 +80,7 @@ def cumsum_from_end(x: Any, dim: int) -> Any:
 
 
 def _scan(name: str, op: Any, input: Any, dim: Any, dtype: Any = None) -> Any:
-    """op along dim; a 0-d tensor counts as one of one element."""
+    """Apply op along dim; a 0-d tensor is treated as one element."""
     dim = normalize_dim(name, dim, array_of(name, input).ndim)
     if dtype is not None:
         input = cast(input, to_numpy_dtype(dtype))
@@ -110,7 +110,7 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 class Logcumsumexp(Op):
     """yₖ = log Σ exp xᵢ over i ≤ k;  dxₖ = Σ gᵢ·exp(xₖ − yᵢ) over i ≥ k
 
-    The sum is gathered from the end, rₖ = gₖ + exp(yₖ − yₖ₊₁)·rₖ₊₁, so that dxₖ = exp(xₖ − yₖ)·rₖ:
+    The sum is computed from the end, rₖ = gₖ + exp(yₖ − yₖ₊₁)·rₖ₊₁, so that dxₖ = exp(xₖ − yₖ)·rₖ:
     as y only grows, no exponential overflows.
     """
 
@@ -124,7 +124,7 @@ class Logcumsumexp(Op):
         x, y = self.saved
         dim = self.dim
         following = Shift.apply(y, dim, -1, math.inf)
-        # ∞ − ∞ is NaN; here it stands for no growth, as any other y − y.
+        # ∞ − ∞ would be NaN; like any other y − y, it is 0.
         decay = exp(where(y == following, 0.0, y - following))
         rest = recurrence_from_end(decay, g, dim)
         return exp(x - y) * rest
@@ -204,7 +204,7 @@ def diff(
     prepend: Tensor | None = None,
     append: Tensor | None = None,
 ) -> Tensor:
-    """Differences of neighbours along `dim`, n times over; `prepend` and `append` are joined on.
+    """Differences of neighbours along `dim`, n times; `prepend` and `append` are joined on first.
 
     The result is n shorter along dim.
     """
@@ -228,8 +228,8 @@ def running(combine: Callable, parts: tuple, dim: int) -> tuple:
     """All running totals of an associative `combine(earlier, later)` along a dim of raw arrays.
 
     `parts` are the arrays that make up one element; the results may share their memory.
-    It takes log₂ n steps of work on whole arrays: after each, an element has taken in twice as
-    many of those before it. (NumPy's ufunc.accumulate is one pass, but CuPy has it for sums and
+    It takes log₂ n steps on whole arrays: after each step, an element covers twice as many of those
+    before it. (NumPy's ufunc.accumulate is one pass, but CuPy has it for sums and
     products only.)
     """
     library = xp(parts[0])
@@ -271,7 +271,7 @@ class Recurrence(Op):
     def forward(self, a: Array, b: Array, dim: int) -> Array:
         self.dim = dim
         y = running(_compose, (a, b), dim)[1]
-        return y.copy() if a.shape[dim] == 1 else y  # which is b itself
+        return y.copy() if a.shape[dim] == 1 else y  # y is then b itself
 
     def backward(self, g: Any) -> Any:
         a, y = self.saved

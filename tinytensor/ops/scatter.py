@@ -1,4 +1,4 @@
-"""Write to selected places of a copy: by an index along a dimension, by a flat index.
+"""Write to selected places of a copy, by an index along a dimension or by a flat index.
 
 A written value gets the gradient at its place (a gather); a value that was overwritten gets none.
 """
@@ -82,7 +82,7 @@ class ScatterProd(Op):
         if state.mode.grad:
             raise GradientError(
                 "scatter_reduce: the second derivative of 'prod' where a factor is zero is not "
-                "there (nor in PyTorch)"
+                "implemented (nor in PyTorch)"
             )
         library, dim = xp(x), self.dim
         x_or_1 = library.where(x_is_zero, 1, x).astype(x.dtype)
@@ -156,10 +156,10 @@ def scatter(
     value: Any = None,
     reduce: Any = None,
 ) -> Tensor:
-    """A copy of input in which out[i, index[i, j]] = src[i, j], for dim=1, and likewise others.
+    """A copy of input in which out[i, index[i, j]] = src[i, j], for dim=1; other dims likewise.
 
     src: a tensor not smaller than index, or a number (also as value=). reduce: "add" or "multiply"
-    combine src with what is there. Where an index repeats without reduce, any of them may win.
+    combine src with input. If an index repeats without reduce, any of its values may win.
     """
     src = value if src is None else src
     if src is None:
@@ -182,7 +182,7 @@ def scatter(
 
 @accepts_axis
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
-    """A copy of input with src[i, j] added at [i, index[i, j]], for dim=1, and likewise others."""
+    """A copy of input with src[i, j] added at [i, index[i, j]], for dim=1; other dims likewise."""
     shape = array_of("scatter_add", input).shape
     input, dim, index, src = _prepare("scatter_add", input, dim, index, src)
     y = input + Ungather.apply(src, tuple(input.shape), dim, index)
@@ -193,10 +193,10 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
-    """input combined with src[i, j] at [i, index[i, j]], for dim=1, and likewise others.
+    """input combined with src[i, j] at [i, index[i, j]], for dim=1; other dims likewise.
 
-    reduce: "sum", "prod", "mean", "amax" or "amin". include_self=False: what is in input at a place
-    that src is sent to does not count.
+    reduce: "sum", "prod", "mean", "amax" or "amin". include_self=False: input's values at
+    places that src writes to do not count.
     """
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError(

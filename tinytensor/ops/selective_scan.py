@@ -1,15 +1,15 @@
 """The selective scan of Mamba (S6): a linear recurrence whose coefficients depend on the input.
 
-A state hₜ of S numbers for each channel takes in the input uₜ, and is read out as yₜ:
+Each channel has a state hₜ of S numbers, which is updated by the input uₜ and read out as yₜ:
 
     hₜ = exp(Δₜ·A)·hₜ₋₁ + Δₜ·Bₜ·uₜ,   yₜ = Cₜ·hₜ + D·uₜ
 
-A continuous system h' = A·h + B·u is followed in steps of length Δ: A exactly, for an input that is
-constant during a step (zero-order hold), B to first order. It is here in three forms, which agree:
+This is the continuous system h' = A·h + B·u in steps of length Δ: A exactly, for an input that is
+constant during a step (zero-order hold), B to first order. There are three forms, which agree:
 
     selective_scan_ref      a plain loop over time, one line for each equation
-    in_doubling             log₂ L steps on whole arrays, by `linear_scan`: it is parallel, and has
-                            derivatives of every order, but holds all states of all steps at once
+    in_doubling             log₂ L steps on whole arrays, by `linear_scan`: parallel, and with
+                            derivatives of every order, but holds the states of all steps at once
     selective_scan          the fast one: chunks of steps that fit a cache, with its own backward
 
 Letters: N samples, E channels, S numbers in the state of a channel, L steps, T steps of a chunk.
@@ -40,7 +40,7 @@ from .shape import permute
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
-# Numbers in a chunk of states. Less costs more calls for each step, more leaves the cache.
+# Numbers in a chunk of states: fewer need more calls per step, more do not fit in the cache.
 CHUNK, GPU_CHUNK = 2**16, 2**24
 
 
@@ -70,7 +70,7 @@ def chunk_states(h: Array, u: Array, delta: Array, A: Array, B: Array) -> tuple[
 
 
 def scan_forward(u: Array, delta: Array, A: Array, B: Array, C: Array) -> tuple:
-    """(y (L, N, E), the last state (N, S, E), the states before each chunk, a list of such)
+    """(y (L, N, E), the last state (N, S, E), [the state before each chunk, …])
 
     The other states are not kept: recomputing them is as fast as reading them from memory.
     """
@@ -154,7 +154,7 @@ class SelectiveScan(Op):
 
     def backward(self, gy: Any, gh: Any) -> Any:
         u, delta, A, B, C = self.saved
-        if state.mode.grad:  # the gradient is to be differentiated: take that of the other form
+        if state.mode.grad:  # the gradient is to be differentiated: use another form
             inputs = [x.clone() for x in (u, delta, A, B, C)]
             inputs = [x if x.requires_grad else x.requires_grad_() for x in inputs]
             return grad(in_doubling(*inputs), inputs, (gy, gh), create_graph=True)
@@ -171,7 +171,7 @@ class SelectiveScan(Op):
 
 
 def in_doubling(u: Any, delta: Any, A: Any, B: Any, C: Any) -> tuple:
-    """y (N, E, L) and the last h (N, E, S), of all states at once, by `linear_scan`."""
+    """y (N, E, L) and the last h (N, E, S), with all states at once, by `linear_scan`."""
     decay = exp(delta[..., None] * A[:, None])  # (N, E, L, 1)·(E, 1, S) → (N, E, L, S)
     B, C = permute(B, (0, 2, 1)), permute(C, (0, 2, 1))  # (N, S, L) → (N, L, S)
     # (N, E, L, 1)·(N, 1, L, S) → (N, E, L, S)
@@ -227,8 +227,8 @@ def selective_scan(
     """yₜ = Cₜ·hₜ + D·uₜ, hₜ = exp(Δₜ·A)·hₜ₋₁ + Δₜ·Bₜ·uₜ, from h = 0; times silu(z) if z is given.
 
     u, delta, z: (N, E, L), a sequence of L steps for each of E channels. A: (E, S), negative for a
-    state that fades. B, C: (N, S, L). D, delta_bias: (E).
-    delta_bias is added to delta, and then with delta_softplus Δ = log(1 + exp delta), above 0.
+    state that decays. B, C: (N, S, L). D, delta_bias: (E).
+    Δ = delta + delta_bias; delta_softplus: Δ = log(1 + exp(delta + delta_bias)), above 0.
 
     Returns y (N, E, L); with return_last_state also h after the last step, (N, E, S).
     """
@@ -248,7 +248,7 @@ def selective_scan_ref(
     delta_softplus: bool = False,
     return_last_state: bool = False,
 ) -> Any:
-    """What `selective_scan` computes, by a plain loop over time: to read, and to compare with."""
+    """As `selective_scan`, by a plain loop over time: the readable reference."""
     return _scan(one_by_one, "selective_scan_ref", u, delta, A, B, C, D, z, delta_bias,
                  delta_softplus, return_last_state)  # fmt: skip
 
@@ -271,7 +271,7 @@ def _scan(core: Any, name: str, u: Any, delta: Any, A: Any, B: Any, C: Any, D: A
 
 
 def _check(name: str, u: Any, others: dict) -> None:
-    """Refuse shapes that do not go together, and mixed dtypes."""
+    """Refuse shapes that do not match, and mixed dtypes."""
     require_float(name, u)
     shape = tuple(u.shape)
     if len(shape) != 3 or not shape[2]:

@@ -1,6 +1,6 @@
 """The same elements in another shape, or with their dimensions in another order.
 
-Nothing is copied where memory allows it: the results are views.
+The results are views, without a copy, where the memory layout allows it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def infer_shape(name: str, old: tuple, new: tuple[int, ...]) -> tuple[int, ...]:
-    """`new` with its −1, if there is one, replaced by what is left of `old`'s elements."""
+    """`new` with −1, if present, replaced by the size that fits the elements of `old`."""
     size = math.prod(old)
     if min(new, default=0) < -1 or new.count(-1) > 1:
         raise ShapeError(f"{name}: got shape {new}, expected sizes ≥ 0 and at most one -1")
@@ -95,16 +95,16 @@ def _strides(x: Array) -> tuple:
 
 
 def reshape(input: Tensor, shape: Ints, *more: int) -> Tensor:
-    """The same elements in another shape; one size may be −1, to be found from the others.
+    """The same elements in another shape; one size may be −1, found from the others.
 
-    A view where memory allows it, otherwise a copy.
+    A view where the memory layout allows it, otherwise a copy.
     """
     new = as_ints("reshape", shape, more)
     return Reshape.apply(input, infer_shape("reshape", array_of("reshape", input).shape, new))
 
 
 def view(input: Tensor, shape: Any, *more: int) -> Tensor:
-    """As reshape, but never a copy: an error where memory does not allow it.
+    """As reshape, but never a copy: an error where the memory layout does not allow a view.
 
     With a dtype in place of a shape: the same bytes, read as that dtype.
     """
@@ -117,7 +117,7 @@ def view(input: Tensor, shape: Any, *more: int) -> Tensor:
 
 
 def _check_no_copy(name: str, array: Array, shape: tuple) -> None:
-    """Refuse a shape that no strides describe in the array's memory: the library copies then."""
+    """Refuse a shape that would need a copy, because no strides describe it."""
     if array.flags.c_contiguous or not array.size:
         return
     if not xp(array).may_share_memory(array, array.reshape(shape)):
@@ -176,13 +176,13 @@ def unflatten(input: Tensor, dim: int, sizes: Ints) -> Tensor:
 
 
 def ravel(input: Tensor) -> Tensor:
-    """All elements in one dimension, in row-major order: a view if they lie so, else a copy."""
+    """All elements in one dimension, in row-major order: a view if memory allows, else a copy."""
     return reshape(input.contiguous() if isinstance(input, Variable) else input, -1)
 
 
 @accepts_axis
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
-    """Without the dimensions of size 1: all of them, or those of `dim` (an int or a tuple)."""
+    """Remove dimensions of size 1: all of them, or those in `dim` (an int or a tuple)."""
     shape = array_of("squeeze", input).shape
     if dim is None:
         chosen = set(range(len(shape)))
@@ -193,7 +193,7 @@ def squeeze(input: Tensor, dim: Any = None) -> Tensor:
 
 @accepts_axis
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
-    """With a new dimension of size 1 at place `dim`."""
+    """Insert a dimension of size 1 at position `dim`."""
     shape = array_of("unsqueeze", input).shape
     dim = normalize_dim("unsqueeze", dim, len(shape) + 1)
     return Unsqueeze.apply(input, shape[:dim] + (1,) + shape[dim:])
@@ -243,7 +243,7 @@ def permute(input: Tensor, dims: Ints, *more: int) -> Tensor:
 
 
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
-    """Two dimensions exchanged."""
+    """Swap two dimensions."""
     ndim = array_of("transpose", input).ndim
     dim0 = normalize_dim("transpose", dim0, ndim)
     dim1 = normalize_dim("transpose", dim1, ndim)
@@ -261,7 +261,7 @@ def swapdims(input: Tensor, dim0: int, dim1: int) -> Tensor:
 
 
 def t(input: Tensor) -> Tensor:
-    """A matrix transposed; 0-d and 1-D tensors as they are."""
+    """Transpose a matrix; 0-d and 1-d tensors stay as they are."""
     ndim = array_of("t", input).ndim
     if ndim > 2:
         raise RuntimeError(
@@ -291,8 +291,8 @@ def movedim(input: Tensor, source: Ints, destination: Ints) -> Tensor:
     places = [normalize_dim("movedim", d, ndim) for d in targets]
     if not len(set(moved)) == len(moved) == len(places) == len(set(places)):
         raise RuntimeError(
-            f"movedim: got source {origins} and destination {targets}, expected as many of the "
-            "one as of the other, each named once"
+            f"movedim: got source {origins} and destination {targets}, expected the same "
+            "number of dims in both, each once"
         )
     if not ndim:
         return Permute.apply(input, ())

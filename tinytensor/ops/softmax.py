@@ -1,6 +1,6 @@
 """Softmax and its logarithm, along any dimension.
 
-exp is taken of x − max x: the quotient is the same, and nothing overflows.
+They use exp(x − max x): the quotient is the same, and nothing overflows.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Softmax(Op):
         self.dim = dim
         if not x.size:
             return x.copy()
-        y = x - x.max(axis=dim, keepdims=True)  # every step is written into this one array
+        y = x - x.max(axis=dim, keepdims=True)  # all steps write into this one array
         xp(x).exp(y, out=y)
         y /= sum_over(y, (dim,), keepdims=True)
         return y
@@ -72,7 +72,7 @@ def _apply(op: Any, input: Tensor, dim: int | None, dtype: Any) -> Tensor:
     require_float(name, input)
     if dim is None:
         dim = 0 if input.ndim in (0, 1, 3) else 1
-        warn(f"{name}: dim is not given, {dim} is taken as in old PyTorch; pass dim=")
+        warn(f"{name}: dim is not given, using {dim} as in old PyTorch; pass dim=")
     dim = normalize_dim(name, dim, input.ndim)
     y = op.apply(atleast_1d(input), dim)
     return y if input.ndim else y.reshape(())
@@ -84,7 +84,7 @@ def softmax(
 ) -> Tensor:
     """exp(input) / Σ exp(input) along `dim`: positive numbers that sum to 1.
 
-    dtype: the input is converted to it first. A row of nothing but −inf gives NaN, as in PyTorch.
+    dtype: the input is converted to it first. A row that is all −inf gives NaN, as in PyTorch.
     """
     return _apply(Softmax, input, dim, dtype)
 
@@ -93,7 +93,7 @@ def softmax(
 def log_softmax(
     input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3
 ) -> Tensor:
-    """log(softmax(input)) along `dim`, without the loss of digits of taking the two in turn."""
+    """log(softmax(input)) along `dim`, more precise than the two in turn."""
     return _apply(LogSoftmax, input, dim, dtype)
 
 

@@ -58,7 +58,7 @@ class Solve(Op):
 
 
 def lapack(op: str, a: Array, name: str, *args: Any, **options: Any) -> Any:
-    """linalg.name(a, …) of a's library, with its LinAlgError as an error of `op`."""
+    """linalg.name(a, …) of a's library, with its LinAlgError raised as an error of `op`."""
     try:
         return getattr(xp(a).linalg, name)(a, *args, **options)
     except np.linalg.LinAlgError as error:
@@ -66,7 +66,7 @@ def lapack(op: str, a: Array, name: str, *args: Any, **options: Any) -> Any:
 
 
 def check_square(op: str, input: Any) -> None:
-    """Refuse what is not a square matrix of floats, or a batch of them."""
+    """Refuse anything but a square matrix of floats, or a batch of them."""
     require_float(op, input)
     if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
         raise ShapeError(f"{op}: got shape {tuple(input.shape)}, expected square matrices")
@@ -79,7 +79,7 @@ def inverse(input: Tensor) -> Tensor:
 
 
 def det(input: Tensor) -> Tensor:
-    """The determinant: (…, n, n) → (…). Its gradient needs a matrix that has an inverse."""
+    """The determinant: (…, n, n) → (…). Its gradient needs an invertible matrix."""
     check_square("det", input)
     return Det.apply(input)
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Argsort(Op):
-    """y = the indices that sort x along dim, equals in their order, NaN last;  no gradient"""
+    """y = the indices that sort x along dim, stably, NaN last;  no gradient"""
 
     differentiable = False
 
@@ -38,8 +38,8 @@ class Argsort(Op):
         library = xp(x)
         if not descending:
             return library.argsort(x, axis=dim, kind="stable")
-        # Sorted upwards and read from the end, equal elements would be in reverse order:
-        # so they are reversed before as well, and their indices counted from the end.
+        # Reading an ascending order from the end would also reverse equal elements. So reverse
+        # x before sorting, too, and count its indices from the end.
         from_end = library.argsort(library.flip(x, dim), axis=dim, kind="stable")
         return x.shape[dim] - 1 - library.flip(from_end, dim)
 
@@ -80,9 +80,9 @@ def msort(input: Tensor) -> Tensor:
 def topk(
     input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> return_types.topk:
-    """(values, indices) of the k largest (or smallest) elements along `dim`, the best first.
+    """(values, indices) of the k largest (or smallest) elements along `dim`, in that order.
 
-    Of equal elements the first are taken. `sorted` has no effect: they always are.
+    Of equal elements the first are taken. `sorted` has no effect: the result is always sorted.
     """
     line, indices, dim = _order("topk", input, dim, largest)
     if not 0 <= k <= line.shape[dim]:
@@ -117,7 +117,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> ret
 
 
 class Unique(Op):
-    """values, inverse, counts = the distinct x, upwards, where each x went, how often it occurs;
+    """values, inverse, counts = the distinct x, ascending, each x's place there, their counts;
     no gradient
     """
 
@@ -131,7 +131,7 @@ class Unique(Op):
 
 
 class UniqueConsecutive(Op):
-    """values, inverse, counts = the first x of each run of equals, the run of each x, the lengths;
+    """values, inverse, counts = the first x of each run of equals, the run of each x, run lengths;
     no gradient
     """
 
@@ -150,7 +150,7 @@ class UniqueConsecutive(Op):
 
 
 def _chosen(values: Any, inverse: Any, counts: Any, with_inverse: bool, with_counts: bool) -> Any:
-    """The values alone, or a tuple of what was asked for."""
+    """The values alone, or a tuple with inverse and counts, as requested."""
     results = (values,) + (inverse,) * with_inverse + (counts,) * with_counts
     return results if len(results) > 1 else values
 
@@ -168,10 +168,10 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The distinct elements (or slices along `dim`), upwards; no gradient.
+    """The distinct elements (or slices along `dim`), in ascending order; no gradient.
 
     return_inverse: also the place of each element in the result. return_counts: also how often
-    each occurs. `sorted` has no effect: they always are.
+    each occurs. `sorted` has no effect: the result is always sorted.
     """
     if dim is not None:
         dim = _dim_of_slices("unique", input, dim)
@@ -231,7 +231,7 @@ def searchsorted(
     if side not in (None, "left", "right"):
         raise RuntimeError(f"searchsorted: got side {side!r}, expected 'left' or 'right'")
     if side == "left" and right:
-        raise RuntimeError("searchsorted: got side='left' and right=True, which contradict")
+        raise RuntimeError("searchsorted: got side='left' and right=True, expected one of them")
     return _place("searchsorted", sorted_sequence, input, right or side == "right", out_int32)
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Mode(Op):
-    """y = the last place of the most frequent x along dim, of the smallest of several such;
+    """y = the last index of the most frequent x along dim, in a tie of the smallest;
     no gradient
     """
 
@@ -47,14 +47,14 @@ class Mode(Op):
 
 @accepts_axis
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.mode:
-    """(values, indices) of the most frequent element along `dim`, the smallest of several such."""
+    """(values, indices) of the most frequent element along `dim`, in a tie the smallest."""
     dim = normalize_dim("mode", dim, array_of("mode", input).ndim)
     line = atleast_1d(input)
     check_not_empty("mode", line, (dim,))
     return return_types.mode(*pick(input, dim, Mode.apply(line, dim), keepdim))
 
 
-# The weight of the upper of an element's two neighbours in the order, from its place between them.
+# Interpolation: the weight of the upper of two neighbours in sorted order, from the place between.
 _BETWEEN: dict[str, Callable[[float], float]] = {
     "linear": lambda place: place - math.floor(place),
     "lower": lambda place: 0.0,
@@ -73,7 +73,7 @@ def quantile(
     *,
     interpolation: str = "linear",
 ) -> Tensor:
-    """The value below which a share q of the elements along `dim` lies; over all for dim=None.
+    """The value below which a fraction q of the elements along `dim` lies; of all for dim=None.
 
     q: a number from 0 to 1, or a tensor of n of them, which become the result's first dimension.
     interpolation, between two elements: linear, lower, higher, nearest or midpoint.
@@ -96,7 +96,7 @@ def quantile(
         place = share * (ordered.shape[dim_] - 1)
         below, above = (ordered[along(dim_, f(place))] for f in (math.floor, math.ceil))
         result = lerp(below, above, _BETWEEN[interpolation](place))
-        result = where(largest == largest, result, largest)  # NaN comes last, and is the answer
+        result = where(largest == largest, result, largest)  # NaN, which sorts last, is the result
         if keepdim and input.ndim:
             result = result.reshape((1,) * input.ndim) if dim is None else unsqueeze(result, dim_)
         results.append(result)

@@ -37,7 +37,7 @@ class Columns(Op):
 class FoldColumns(Op):
     """y[n, c, i·stride + k·dilation − padding] = Σ x[n, c·K + k, i];  dx = g, by Columns
 
-    The transpose of Columns: (N, C·K, L) → (N, C, size …), where windows that overlap are added.
+    The transpose of Columns: (N, C·K, L) → (N, C, size …); overlapping windows are added.
     """
 
     def forward(self, x: Array, windows: Windows) -> Array:
@@ -57,7 +57,7 @@ class FoldColumns(Op):
 def unfold(
     input: Tensor, kernel_size: Sizes, dilation: Sizes = 1, padding: Sizes = 0, stride: Sizes = 1
 ) -> Tensor:
-    """The windows of a picture as columns: (N, C, H, W) → (N, C·kH·kW, L), L windows in all.
+    """The windows of an image as columns: (N, C, H, W) → (N, C·kH·kW, L), for L windows.
 
     This is nn.functional.unfold (im2col). A tensor's method `unfold` makes windows along one
     dimension.
@@ -77,7 +77,7 @@ def fold(
     input: Tensor, output_size: Sizes, kernel_size: Sizes, dilation: Sizes = 1,
     padding: Sizes = 0, stride: Sizes = 1,
 ) -> Tensor:  # fmt: skip
-    """Add columns up to an image, each where `unfold` took it: (N, C·kH·kW, L) → (N, C, H, W).
+    """Add columns into an image, each where `unfold` read it: (N, C·kH·kW, L) → (N, C, H, W).
 
     output_size: (H, W)
     """

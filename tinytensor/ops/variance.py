@@ -1,4 +1,4 @@
-"""How spread out and how large: variances, standard deviations and norms."""
+"""Variances, standard deviations and norms."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def variance(x: Array, dims: tuple, correction: float, keepdim: bool) -> tuple[A
     """The variance of a raw array, and 1/(n − correction), infinite for too few elements."""
     count = math.prod(x.shape[i] for i in dims)
     if count:
-        # Seen from the slice's first element, the variance of equal elements is exactly 0.
+        # Relative to the slice's first element, the variance of equal elements is exactly 0.
         first = tuple(slice(0, 1) if i in dims else slice(None) for i in range(x.ndim))
         x = x - x[first]
         x = x - total(x, dims, True) / count
@@ -91,7 +91,7 @@ def var(
 ) -> Tensor:
     """The variance over `dim` (an int, a tuple, or all).
 
-    correction: what is taken off the number of elements in the divisor, 1 unless given;
+    correction: subtracted from the number of elements in the divisor, 1 by default;
     unbiased=True is correction=1, unbiased=False is correction=0.
     """
     dims, correction = _variance_arguments("var", input, dim, unbiased, correction)
@@ -121,7 +121,7 @@ def var_mean(
     *,
     correction: float | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The variance and the average over `dim`; arguments as for `var`."""
+    """(variance, mean) over `dim`; arguments as for `var`."""
     dims, correction = _variance_arguments("var_mean", input, dim, unbiased, correction)
     return Var.apply(input, dims, correction, keepdim), mean(input, dims, keepdim)
 
@@ -135,7 +135,7 @@ def std_mean(
     *,
     correction: float | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The standard deviation and the average over `dim`; arguments as for `var`."""
+    """(standard deviation, mean) over `dim`; arguments as for `var`."""
     dims, correction = _variance_arguments("std_mean", input, dim, unbiased, correction)
     return Std.apply(input, dims, correction, keepdim), mean(input, dims, keepdim)
 
@@ -148,7 +148,7 @@ def std_mean(
 class Norm(Op):
     """y = (Σ |x|ᵖ)^(1/p);  dx = g·(x/y)·(|x|/y)^(p − 2), and 0 where x or y is
 
-    p = 0 counts the elements that are not 0; its gradient is 0.
+    p = 0 counts the nonzero elements; its gradient is 0.
     """
 
     saves = ("x", "out")
@@ -170,7 +170,7 @@ class Norm(Op):
         dx = g.reshape(kept) * (x / divisor)
         if self.p != 2:
             dx = dx * (not_zero(abs(x)) / divisor) ** (self.p - 2)
-        if self.p < 0:  # then y is 0 as soon as one of several x is
+        if self.p < 0:  # then y is 0 if any x is 0
             dx = dx * (y != 0).reshape(kept)
         return dx
 
@@ -186,7 +186,7 @@ def norm(
 ) -> Tensor:
     """The p-norm (Σ |x|ᵖ)^(1/p) over `dim` (an int, a tuple, or all).
 
-    p: "fro" (as 2), any number, inf (the largest |x|), -inf (the smallest), 0 (how many are not 0).
+    p: "fro" (as 2), any number, inf (the largest |x|), -inf (the smallest), 0 (counts x ≠ 0).
     Where the norm is 0, so is its gradient.
     """
     if p == "fro" or p is None:
@@ -199,8 +199,8 @@ def norm(
     dims = normalize_dims("norm", dim, input.ndim)
     if (p < 0 or p == math.inf) and not math.prod(input.shape[i] for i in dims):
         raise RuntimeError(
-            f"norm: got a tensor of shape {tuple(input.shape)}, which has nothing to take the "
-            f"{p} norm of over dims {dims}, expected at least one element"
+            f"norm: got a tensor of shape {tuple(input.shape)}, which has no elements for a "
+            f"norm with p = {p} over dims {dims}, expected at least one"
         )
     if math.isinf(p):
         return (amax if p > 0 else amin)(abs(input), dims, keepdim)

@@ -1,6 +1,7 @@
 """Lion: steps by the sign of a momentum.
 
-Chen et al. 2023, "Symbolic discovery of optimization algorithms". PyTorch has no Lion; arguments and defaults are those of the authors' own code.
+Chen et al. 2023, "Symbolic discovery of optimization algorithms". PyTorch has no Lion; the
+arguments and defaults are those of the authors' own code.
 """
 
 from __future__ import annotations

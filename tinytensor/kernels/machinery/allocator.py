@@ -19,11 +19,10 @@ HIGHEST = 2**31 - 1  # the largest C int
 def keep_memory() -> bool:
     """Let the C library keep the memory of freed arrays, up to 32 MB each, for the next ones.
 
-    Call it at the start of a training program. It took a quarter off the step of a small
-    transformer, and half off that of a convolutional network. The process stays as large as its
-    largest step. The setting affects the whole process, other libraries included, until it ends;
-    so it is never made by default. Returns False where it has no effect: only glibc, the C library
-    of most Linux systems, supports it.
+    Call it at the start of a training program; docs/performance.md has figures. The process stays
+    as large as its largest step. The setting affects the whole process, other libraries included,
+    until it ends, so it is never the default. Returns False where it has no effect: only glibc, the
+    C library of most Linux systems, supports it.
 
         import tinytensor as tt
 

@@ -1,4 +1,4 @@
-"""Arrays in the memory layout that kernels take: each other layout would be compiled separately."""
+"""Puts arrays in the memory layout that kernels take: others would be compiled separately."""
 
 from __future__ import annotations
 

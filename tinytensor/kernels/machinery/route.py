@@ -140,7 +140,7 @@ def _routed(own: Callable, module: str, name: str, threshold: int) -> Callable:
     def method(self: Any, x: Any, *args: Any) -> Any:
         nonlocal fast
         if self.in_kernel and type(x) is np.float32:
-            x = np.asarray(x)  # NumPy made a scalar of a gradient
+            x = np.asarray(x)  # NumPy turned a gradient into a scalar
         if worth_it(x, 1 if self.in_kernel else threshold):
             if fast is None:
                 fast = load(module, name)
@@ -230,5 +230,5 @@ def load_for_gpu(module: str, name: str) -> Callable:
 
 
 def _not_there(*args: Any) -> Any:
-    """Stands for a direction that has no kernel."""
+    """Placeholder for a direction that has no kernel."""
     return NotImplemented
