@@ -1,4 +1,4 @@
-"""The methods of Tensor that compute: the one list, besides an op's own file, that names ops.
+"""The methods of Tensor that compute: one line for each.
 
 `add = ops.add` makes `x.add(y)` and `add(x, y)` one function. A name that ends in an underscore
 writes into x. A method has a line of its own where PyTorch's differs from the function of that

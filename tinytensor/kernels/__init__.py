@@ -31,7 +31,8 @@ by Numba and run on large arrays. Adam, gradient clipping and decoding ask for t
 The NumPy version of an op is the reference: tests compare each kernel with it.
 `TINYTENSOR_KERNELS=numpy` or `tinytensor.set_kernels("numpy")` turns kernels off.
 
-Imports go one way: `machinery` ← `ops` ← the files here, which `machinery/route.py` loads by name.
+A kernel imports no op: it gets the op as its first argument. Ops import only `machinery`, whose
+`route.py` loads a kernel's file by name when it first pays.
 """
 
 from .machinery import blas_at_fork

@@ -1,4 +1,14 @@
-"""Optimisers change parameters by their gradients; `lr_scheduler` changes their learning rates."""
+"""Optimisers change parameters by their gradients; `lr_scheduler` changes their learning rates.
+
+optimizer.py    Optimizer: groups, `step`, state_dict; what the optimisers share
+settings.py     the settings of an optimiser, checked
+steps.py        in-place arithmetic, in PyTorch's order of operations
+clip_grad.py    clip gradients by norm or value (torch.nn.utils.clip_grad_norm_ …)
+lr_scheduler/   learning rate schedules
+
+Each other file is one optimiser, or two that differ in a setting. CONTRIBUTING.md says how to add
+one.
+"""
 
 from . import lr_scheduler
 from .adadelta import Adadelta
