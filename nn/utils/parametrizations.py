@@ -38,8 +38,7 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 class _SpectralNorm(Module):
     """w = v / σ, σ the largest singular value, estimated by power iteration while training"""
 
-    def __init__(self, weight: Tensor, n_power_iterations: int = 1, dim: int = 0,
-                 eps: float = 1e-12):  # fmt: skip
+    def __init__(self, weight: Tensor, n_power_iterations: int, dim: int, eps: float):
         super().__init__()
         if n_power_iterations < 1:
             raise ValueError(

@@ -239,6 +239,27 @@ def test_tolerances() -> None:
     assert gradcheck(Slightly.apply, leaf(1), atol=0.1)
 
 
+def test_gradients_of_outputs_may_have_gaps_in_memory() -> None:
+    """gen_non_contig_grad_outputs: rules get g of the right shape that is not contiguous."""
+    seen: set[tuple] = set()
+
+    class Double(tt.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            seen.add((tuple(g.shape), g.is_contiguous()))
+            return g * 2
+
+    for shape in ((3,), (2, 3), (2, 1, 3)):
+        x = tt.randn(*shape, dtype=tt.float64, requires_grad=True)
+        seen.clear()
+        assert tt.autograd.gradgradcheck(Double.apply, x, gen_non_contig_grad_outputs=True)
+        assert (shape, False) in seen and {s for s, _ in seen} == {shape}
+
+
 def test_misuse() -> None:
     with pytest.raises(ValueError, match="none of the inputs requires grad"):
         gradcheck(lambda x: x, tt.ones(2))

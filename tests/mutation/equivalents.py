@@ -13,4 +13,10 @@ SMALLER_PRODUCT = "x·xᵀ or xᵀ·x: the result is the same, the choice only s
 EQUIVALENT: dict[Key, str] = {
     ("tinytensor/optim/muon.py", "orthogonalized", "0 → 1", 0): SMALLER_PRODUCT,
     ("tinytensor/optim/muon.py", "orthogonalized", "1 → 0", 0): SMALLER_PRODUCT,
+    (
+        "tinytensor/ops/selective_scan.py",
+        "_run",
+        "A.T.copy() → A.T",
+        0,
+    ): "A is only read: the copy puts it in the order in memory in which it is read",
 }

@@ -189,6 +189,35 @@ def test_lion_follows_the_paper(settings: dict[str, Any]) -> None:
     np.testing.assert_allclose(ours, np.stack(expected), rtol=1e-9, atol=1e-11)
 
 
+COMMON: list[tuple[str, dict[str, Any]]] = [
+    ("SGD", {"lr": 0.1}),
+    ("SGD", {"lr": 0.1, "momentum": 0.9, "nesterov": True}),
+    ("SGD", {"lr": 0.1, "momentum": 0.9, "dampening": 0.5, "weight_decay": 0.1}),
+    ("Adam", {"amsgrad": True, "weight_decay": 0.1}),
+    ("AdamW", {"maximize": True}),
+]
+
+
+@pytest.mark.parametrize("name, settings", CASES + OURS + COMMON, ids=str)
+def test_a_step_leaves_gradients_and_takes_none_of_them(name: str, settings: dict) -> None:
+    """`.grad` has the same numbers after a step, and writes into it do not reach the state."""
+    steps = []
+    for reuse in (True, False):
+        rng = np.random.default_rng(3)
+        w = tt.tensor(rng.normal(size=(3, 4)), requires_grad=True)
+        optimizer = getattr(optim, name)([w], **settings)
+        for _ in range(3):
+            g = rng.normal(size=(3, 4))
+            if reuse and w.grad is not None:
+                w.grad.copy_(tt.tensor(g))
+            else:
+                w.grad = tt.tensor(g)
+            optimizer.step()
+            np.testing.assert_array_equal(w.grad.numpy(), g)
+        steps.append(w.detach().numpy().copy())
+    np.testing.assert_array_equal(*steps)
+
+
 @pytest.mark.parametrize("shape", [(4, 4), (3, 7), (9, 2)])
 @pytest.mark.parametrize("settings", [s for n, s in OURS if n == "Muon"], ids=str)
 def test_muon_follows_its_equations(shape: tuple[int, int], settings: dict[str, Any]) -> None:

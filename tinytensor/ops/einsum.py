@@ -264,8 +264,7 @@ def _check_letter(equation: str, letter: str) -> None:
 def _from_sublists(arguments: tuple) -> tuple[str, tuple]:
     """einsum(a, [0, 1], b, [1, …], [0, …]) as an equation, with letters for the numbers."""
     letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-    pairs = len(arguments) // 2
-    operands = arguments[: 2 * pairs : 2]
+    operands = arguments[: len(arguments) // 2 * 2 : 2]  # the last argument may be the output's
 
     def text(labels: Sequence) -> str:
         for i in labels:
@@ -273,12 +272,12 @@ def _from_sublists(arguments: tuple) -> tuple[str, tuple]:
                 raise ValueError(f"einsum: got label {i!r}, expected 0 to 51 or Ellipsis")
         return "".join("..." if i is Ellipsis else letters[i] for i in labels)
 
-    if not operands or not all(isinstance(i, (list, tuple)) for i in arguments[1 : 2 * pairs : 2]):
+    if not operands or not all(isinstance(i, (list, tuple)) for i in arguments[1::2]):
         raise TypeError(
             f"einsum: got {type(arguments[0]).__name__} first, expected an equation such as "
             "'ij,jk->ik', or operands each followed by a list of labels"
         )
-    equation = ",".join(text(labels) for labels in arguments[1 : 2 * pairs : 2])
+    equation = ",".join(text(labels) for labels in arguments[1::2])
     if len(arguments) % 2:
         equation += "->" + text(arguments[-1])
     return equation, operands
