@@ -91,7 +91,8 @@ class Module(ModuleState, ModuleHooks):
         """The path of this module when called by `caller`, whose own path is `scope`."""
         name = type(self).__name__
         if caller is None:
-            outermost[id(self)] = self
+            if id(self) not in outermost:  # a look costs less than a new weak reference
+                outermost[id(self)] = self
         else:
             count, names = caller._paths
             if count != _Registrations.count:
