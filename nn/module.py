@@ -8,9 +8,9 @@ recorded during the call carries the module's path ("GPT.blocks.0.attn").
 from __future__ import annotations
 
 import difflib
+import weakref
 from collections.abc import Iterator
 from typing import Any
-from weakref import WeakValueDictionary
 
 from tinytensor.autograd.mode import state
 from tinytensor.tensor import Tensor
@@ -27,9 +27,15 @@ class _Registrations:
     count = 0
 
 
-# Modules that were called from outside any module, by id. `graph.trace` takes the parameters' names
-# from them.
-outermost: WeakValueDictionary[int, Module] = WeakValueDictionary()
+# Weak references to the modules that were called from outside any module, by id. `graph.trace`
+# takes the parameters' names from them. A plain dict, as every call of a module looks into it.
+outermost: dict[int, weakref.ref[Module]] = {}
+
+
+def note_outermost(module: Module) -> None:
+    """Put a module into `outermost` until it is freed."""
+    key = id(module)
+    outermost[key] = weakref.ref(module, lambda _: outermost.pop(key, None))
 
 
 class MissingAttribute(AttributeError):
@@ -91,8 +97,8 @@ class Module(ModuleState, ModuleHooks):
         """The path of this module when called by `caller`, whose own path is `scope`."""
         name = type(self).__name__
         if caller is None:
-            if id(self) not in outermost:  # a look costs less than a new weak reference
-                outermost[id(self)] = self
+            if id(self) not in outermost:
+                note_outermost(self)
         else:
             count, names = caller._paths
             if count != _Registrations.count:

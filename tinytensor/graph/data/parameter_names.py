@@ -21,7 +21,8 @@ def called_modules(wanted: set[str]) -> list[Any]:
     loaded: Any = sys.modules.get("nn.module")
     if loaded is None or not wanted:
         return []
-    return [m for m in list(loaded.outermost.values()) if type(m).__name__ in wanted]
+    called = [reference() for reference in list(loaded.outermost.values())]
+    return [module for module in called if type(module).__name__ in wanted]
 
 
 def runs_itself(module: Any) -> bool:
