@@ -21,7 +21,7 @@ from ...autograd.function_ctx import FunctionCtx
 
 NAME = r"[^\W\d]\w*[̄']*(?:\[[^\]]*\]|\(x\))?"  # x, xₖ, n̄, y[…, i], φ(x)
 EQUATION = re.compile(rf"(?:^|, |: )({NAME}(?:, (?:{NAME}|…))*) = ")
-REFERENCE = re.compile(r"(, and on )?as in (\w+)")
+REFERENCE = re.compile(r"(, then )?as in (\w+)")
 GREEK = {"Δ": "delta", "α": "alpha", "β": "beta"}
 
 
