@@ -37,6 +37,7 @@ DISTRIBUTIONS: list[tuple] = [
     ("normal_", (3.0, 0.5), 3, 0.5, None, None),
     ("trunc_normal_", (), 0, 0.8796, -2, 2),
     ("trunc_normal_", (0.0, 1.0, 1.5, 3.0), 1.9224, 0.3468, 1.5, 3),
+    ("trunc_normal_", (5.0, 1.0, 6.5, 8.0), 6.9224, 0.3468, 6.5, 8),
     ("trunc_normal_", (1.0, 0.02), 1, 0.02, None, None),
     ("xavier_uniform_", (), 0, math.sqrt(2 / 330), -math.sqrt(6 / 330), math.sqrt(6 / 330)),
     ("xavier_uniform_", (2.0,), 0, 2 * math.sqrt(2 / 330), None, None),
