@@ -188,13 +188,25 @@ def test_matches_pytorch(row: Row, dtype: Any) -> None:
     compare_with_torch(row, row.arrays(), dtype, rtol, atol)
 
 
+def emptied(row: Row) -> list[np.ndarray]:
+    """The arrays of a row without their elements: those that have as many lines as the first."""
+    first, *_ = row.arrays()
+    return [a[:0] if a.ndim and a.shape[0] == first.shape[0] else a for a in row.arrays()]
+
+
 @needs_torch
 @each([row for row in ROWS if row.empty and row.torch is not None])
 def test_empty_input(row: Row) -> None:
-    arrays = [
-        a[:0] if a.ndim and a.shape[0] == row.arrays()[0].shape[0] else a for a in row.arrays()
-    ]
-    compare_with_torch(row, arrays, np.float64, 1e-9, 1e-10)
+    compare_with_torch(row, emptied(row), np.float64, 1e-9, 1e-10)
+
+
+@each([row for row in ROWS if row.empty])
+def test_empty_results_have_arrays_of_their_own(row: Row) -> None:
+    """Unless the op returns its argument or a view of it, which share a version counter."""
+    inputs = tensors_of(row, emptied(row))
+    for y in flatten(call(row, inputs)):
+        if isinstance(y, tt.Tensor) and y._view is None:
+            assert not any(y.array is x.array and y is not x for x in inputs), row
 
 
 @needs_torch
