@@ -7,6 +7,7 @@ modules       module        Module: parameters, buffers and submodules
               module_state  train/eval mode, dtype and device, state_dict
               parameter, parameter_container  Parameter, ParameterList, ParameterDict
               container     Sequential, ModuleList, ModuleDict, Flatten, Identity
+              lazy          LazyLinear, LazyConv2d …: sizes taken from the first input
               summary       a table of a network's layers
               parallel      DataParallel
               pickles       old module names, for pickles that contain them
@@ -41,6 +42,7 @@ from . import (
     dropout,
     functional,
     init,
+    lazy,
     linear,
     loss,
     margin_loss,
@@ -69,6 +71,7 @@ from .dropout import *
 from .generation.beam_search import beam_search
 from .generation.generate import generate, stream
 from .generation.kv_cache import KVCache
+from .lazy import *
 from .linear import *
 from .loss import *
 from .margin_loss import *
@@ -128,6 +131,7 @@ __all__ += container.__all__
 __all__ += convolution.__all__
 __all__ += distance.__all__
 __all__ += dropout.__all__
+__all__ += lazy.__all__
 __all__ += linear.__all__
 __all__ += loss.__all__
 __all__ += margin_loss.__all__

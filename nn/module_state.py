@@ -11,6 +11,8 @@ import numpy as np
 import tinytensor as tt
 from tinytensor.tensor import Tensor
 
+from .parameter import is_lazy
+
 
 class IncompatibleKeys(NamedTuple):
     """What load_state_dict(strict=False) could not match."""
@@ -154,7 +156,8 @@ class ModuleState:
         """{path: tensor} of all parameters and saved buffers; the tensors share memory."""
         state = OrderedDict() if destination is None else destination
         for path, tensor in self._state():
-            state[prefix + path] = tensor if keep_vars else tensor.detach()
+            whole = keep_vars or is_lazy(tensor)
+            state[prefix + path] = tensor if whole else tensor.detach()
         return state
 
     def load_state_dict(
@@ -163,7 +166,8 @@ class ModuleState:
         """Copy values in by path; they may be tensors, NumPy arrays or another library's tensors.
 
         strict: the paths must match exactly. One error lists all mismatches, and then nothing is
-        changed. assign: use the given tensors themselves, not copies.
+        changed. assign: use the given tensors themselves, not copies. Parameters of lazy modules
+        take the shapes of the values.
         """
         if not isinstance(state_dict, Mapping):
             raise TypeError(
@@ -174,9 +178,9 @@ class ModuleState:
         unexpected = [key for key in state_dict if key not in own]
         values = {key: _as_array(state_dict[key]) for key in own if key in state_dict}
         misshapen = [
-            f"{key}: got {tuple(value.shape)}, expected {tuple(own[key].shape)}"
+            f"{key}: got {_shape(value)}, expected {_shape(own[key])}"
             for key, value in values.items()
-            if tuple(value.shape) != tuple(own[key].shape)
+            if not is_lazy(own[key]) and _shape(value) != _shape(own[key])
         ]
         problems = [f"misshapen: {', '.join(misshapen)}"] if misshapen else []
         if strict:
@@ -187,6 +191,10 @@ class ModuleState:
             raise RuntimeError(f"load_state_dict: does not fit {type(self).__name__}; {text}")
         with tt.no_grad():
             for key, value in values.items():
+                if is_lazy(value):  # and so is own[key]: both stay without a shape
+                    continue
+                if is_lazy(own[key]):
+                    own[key].materialize(tuple(value.shape))
                 if assign:
                     own[key].data = tt.as_tensor(value)
                 else:
@@ -194,10 +202,14 @@ class ModuleState:
         return IncompatibleKeys(missing, unexpected)
 
 
+def _shape(value: Any) -> Any:
+    return "an uninitialized value" if is_lazy(value) else tuple(value.shape)
+
+
 def _as_array(value: Any) -> Any:
     """Detach our own tensors; convert anything else, such as a PyTorch tensor, to NumPy."""
     if isinstance(value, Tensor):
-        return value.detach()
+        return value if is_lazy(value) else value.detach()
     if hasattr(value, "detach"):
         value = value.detach().cpu()
         if str(value.dtype) == "torch.bfloat16":  # NumPy has no such dtype

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .module import Module
+from .parameter import is_lazy
 
 
 class DataParallel(Module):
@@ -28,6 +29,11 @@ class DistributedDataParallel(DataParallel):
 
     def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None,
                  dim: int = 0, **options: Any):  # fmt: skip
+        if any(map(is_lazy, module.parameters())):
+            raise RuntimeError(
+                "DistributedDataParallel: got a module with uninitialized parameters; first call "
+                "it on a batch"
+            )
         super().__init__(module, device_ids, output_device, dim)
         self.require_backward_grad_sync = True
 

@@ -28,7 +28,7 @@ def _describe(items: Iterable[tuple[Any, Any]]) -> str:
         text = f"Object of type: {type(value).__name__}"
         if isinstance(value, Tensor):
             kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
-            size = "x".join(map(str, value.shape))
+            size = "x".join(map(str, value.size()))
             where = f" ({value.device})" if value.is_cuda else ""
             text = f"{kind} containing: [{value.dtype} of size {size}{where}]"
         lines.append(f"  ({key}): {text}")

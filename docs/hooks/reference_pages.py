@@ -112,8 +112,8 @@ PAGES = {
         "Linear layers, convolutions, norms, activations, pooling and padding.",
         {
             NN: [
-                "linear", "convolution", "norm", "dropout", "activation", "pooling", "padding",
-                "resample",
+                "linear", "convolution", "norm", "lazy", "dropout", "activation", "pooling",
+                "padding", "resample",
             ]
         },
     ),

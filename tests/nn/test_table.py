@@ -295,5 +295,7 @@ def test_every_module_has_a_row() -> None:
         made |= {type(module) for module in ours(row).module.modules()}
     exported = {value for value in vars(nn).values() if isinstance(value, type)}
     modules = {cls for cls in exported if issubclass(cls, nn.Module) and cls is not nn.Module}
+    # Lazy layers have no parameters to fill before the first call: test_lazy.py has their table.
+    modules = {cls for cls in modules if not issubclass(cls, nn.LazyModuleMixin)}
     missing = sorted(cls.__name__ for cls in modules - made)
     assert not missing, f"modules without a row in the table: {missing}"

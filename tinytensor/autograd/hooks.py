@@ -21,6 +21,8 @@ class RemovableHandle:
     def __init__(self, hooks: dict):
         self._hooks = hooks
         self.id = _next_id()
+        while self.id in hooks:  # hooks from a pickle bring the ids of another process
+            self.id = _next_id()
 
     def remove(self) -> None:
         self._hooks.pop(self.id, None)
