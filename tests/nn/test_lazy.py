@@ -18,6 +18,7 @@ import tinytensor as tt
 
 from ..ops.test_table import needs_torch, torch
 from .scenario import Scenarios, kind, listed, refused
+from .test_table import cuda as cuda
 
 scenario = Scenarios()
 
@@ -218,6 +219,19 @@ def test_signatures(name: str) -> None:
     assert [(p.default, p.kind) for p in found.values()] == [
         (p.default, p.kind) for p in expected.values()
     ]
+
+
+@each
+def test_moved_to_the_standin_before_the_first_call(row: Row, cuda: None) -> None:
+    plain, lazy = row.plain(nn), row.lazy(nn).to("cuda")
+    assert all(t.is_cuda for t in lazy.state_dict().values())
+    assert all(p.cuda() is p and not p.cpu().is_cuda for p in lazy.parameters())
+    y = lazy(row.input(tt).detach().cuda())
+    assert y.is_cuda and all(t.is_cuda for t in lazy.state_dict().values())
+    lazy.load_state_dict(plain.state_dict())
+    found = lazy.eval()(row.input(tt).detach().cuda()).cpu().detach().numpy()
+    expected = plain.eval()(row.input(tt)).detach().numpy()
+    np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5)
 
 
 def test_every_lazy_layer_has_a_row() -> None:
