@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -174,6 +175,69 @@ def test_subset_and_weighted_samplers() -> None:
     drawn = Counter(WeightedRandomSampler([0.1, 0.0, 0.9], 2000, generator=generator))
     assert set(drawn) == {0, 2} and 100 < drawn[0] < 300
     assert sorted(WeightedRandomSampler([1, 2, 3], 3, replacement=False)) == [0, 1, 2]
+
+
+ENDLESS: dict[str, Callable[[], Any]] = {
+    "sequential": lambda: SequentialSampler(range(10**10)),
+    "random": lambda: RandomSampler(range(1000), replacement=True, num_samples=10**10),
+    "rounds": lambda: RandomSampler(range(1000), num_samples=10**10),
+    "weighted": lambda: WeightedRandomSampler([1.0, 2.0, 3.0], 10**10),
+}
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+@pytest.mark.parametrize("name", ENDLESS)
+def test_samplers_are_lazy(name: str, workers: int) -> None:
+    """10¹⁰ samples in batches: nothing is allocated for them, and a pass can be resumed."""
+    data = range(10**10)
+
+    def loader() -> DataLoader:
+        return DataLoader(data, 64, sampler=ENDLESS[name](), num_workers=workers)
+
+    one = loader()
+    assert len(one.sampler) == 10**10 and len(one) == 156_250_000  # type: ignore[arg-type]
+    tt.manual_seed(3)
+    tracemalloc.start()
+    batches = iter(one)
+    for _ in range(5):
+        next(batches)
+    state = one.state_dict()
+    after = [next(batches).tolist() for _ in range(5)]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100e6
+    other = loader()
+    other.load_state_dict({**state, "batches": 5})
+    again = iter(other)
+    assert [next(again).tolist() for _ in range(5)] == after
+
+
+def test_blocks_are_independent_of_other_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An order longer than a block depends on the seed only, whatever is drawn meanwhile."""
+    monkeypatch.setattr("tinytensor.utils.data.sampler.BLOCK", 8)
+    for make in (
+        lambda g: RandomSampler(range(5), replacement=True, num_samples=50, generator=g),
+        lambda g: RandomSampler(range(5), num_samples=50, generator=g),
+        lambda g: WeightedRandomSampler([1, 1, 1, 1, 1], 50, generator=g),
+    ):
+        generator = tt.Generator().manual_seed(4)
+        alone = list(make(generator))
+        generator.manual_seed(4)
+        disturbed = [(i, tt.rand(1, generator=generator))[0] for i in make(generator)]
+        assert alone == disturbed and len(alone) == 50 and set(alone) == set(range(5))
+
+
+def test_short_orders_are_drawn_at_once() -> None:
+    """Up to a block, the indices are those of one call: seeded programs keep their order."""
+    generator = tt.Generator()
+    draw = functools.partial(tt.randint, 9, (70,), generator=generator.manual_seed(1))
+    expected = draw().tolist()
+    generator.manual_seed(1)
+    assert list(RandomSampler(range(9), True, 70, generator)) == expected
+    generator.manual_seed(1)
+    expected = tt.randperm(3000, generator=generator).tolist()
+    generator.manual_seed(1)
+    assert list(RandomSampler(range(3000), generator=generator)) == expected
 
 
 @pytest.mark.parametrize("n", [0, 1, 6, 7])

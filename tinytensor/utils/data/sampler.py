@@ -1,18 +1,23 @@
 """Samplers: the order of a dataset's samples, and how they are grouped into batches.
 
-Each draws all its random numbers when an iteration begins, so that the order depends only on the
-seed, however far ahead batches are prefetched.
+The order depends only on the seed, however far ahead batches are prefetched: up to BLOCK indices
+are drawn when an iteration begins. A longer order is drawn block by block from a generator of its
+own, so that 10**10 indices need no more memory than BLOCK of them.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence, Sized
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ...create import Generator, as_tensor, multinomial, randint, randperm
 from ...dtype import float64
 
+if TYPE_CHECKING:
+    from ...tensor import Tensor
+
+BLOCK = 2**20  # indices drawn at a time: 8 MiB
 Index = TypeVar("Index", covariant=True)
 
 
@@ -65,10 +70,21 @@ class RandomSampler(Sampler[int]):
     def __iter__(self) -> Iterator[int]:
         n, wanted = len(self.data_source), self.num_samples
         if self.replacement:
-            return iter(randint(n, (wanted,), generator=self.generator).tolist())
+            return _in_blocks(
+                lambda count, generator: randint(n, (count,), generator=generator),
+                wanted,
+                self.generator,
+            )
         rounds = -(-wanted // n)  # rounded up
-        orders = [randperm(n, generator=self.generator).tolist() for _ in range(rounds)]
-        return itertools.islice(itertools.chain.from_iterable(orders), wanted)
+        if rounds == 1 or wanted <= BLOCK:
+            orders = [randperm(n, generator=self.generator) for _ in range(rounds)]
+            numbers = itertools.chain.from_iterable(map(_numbers, orders))
+        else:
+            generator = _own_generator(self.generator)
+            numbers = itertools.chain.from_iterable(
+                _numbers(randperm(n, generator=generator)) for _ in range(rounds)
+            )
+        return itertools.islice(numbers, wanted)
 
     def __len__(self) -> int:
         return self.num_samples
@@ -82,8 +98,8 @@ class SubsetRandomSampler(Sampler[int]):
         self.generator = generator
 
     def __iter__(self) -> Iterator[int]:
-        order = randperm(len(self.indices), generator=self.generator).tolist()
-        return (self.indices[i] for i in order)
+        order = randperm(len(self.indices), generator=self.generator)
+        return (self.indices[i] for i in _numbers(order))
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -115,10 +131,14 @@ class WeightedRandomSampler(Sampler[int]):
         self.generator = generator
 
     def __iter__(self) -> Iterator[int]:
-        drawn = multinomial(
-            self.weights, self.num_samples, self.replacement, generator=self.generator
+        if not self.replacement:  # at most as many as there are weights
+            order = multinomial(self.weights, self.num_samples, generator=self.generator)
+            return _numbers(order)
+        return _in_blocks(
+            lambda count, generator: multinomial(self.weights, count, True, generator=generator),
+            self.num_samples,
+            self.generator,
         )
-        return iter(drawn.tolist())
 
     def __len__(self) -> int:
         return self.num_samples
@@ -144,6 +164,31 @@ class BatchSampler(Sampler[list]):
     def __len__(self) -> int:
         count = len(self.sampler)  # type: ignore[arg-type]
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+
+
+def _in_blocks(
+    draw: Callable[[int, Generator | None], Tensor], wanted: int, generator: Generator | None
+) -> Iterator[int]:
+    """`wanted` independent indices, of which draw(count, generator) returns `count`."""
+    if wanted <= BLOCK:
+        return _numbers(draw(wanted, generator))
+    own = _own_generator(generator)
+    sizes = (min(BLOCK, wanted - start) for start in range(0, wanted, BLOCK))
+    return itertools.chain.from_iterable(_numbers(draw(size, own)) for size in sizes)
+
+
+def _own_generator(generator: Generator | None) -> Generator:
+    """A generator for one iteration, seeded by a number drawn from `generator`.
+
+    Numbers that are drawn later do not interfere with those that the program draws meanwhile.
+    """
+    return Generator().manual_seed(int(randint(2**62, (), generator=generator)))
+
+
+def _numbers(indices: Tensor) -> Iterator[int]:
+    """The elements of a vector as Python ints, which need much more memory, a few at a time."""
+    for start in range(0, len(indices), 1024):
+        yield from indices[start : start + 1024].tolist()
 
 
 def _check_count(name: str, label: str, value: Any) -> None:
