@@ -231,7 +231,9 @@ class Methods(Operators):
     unfold = ops.partial_views.unfold
 
     # ---- join
-    split = ops.split
+    def split(self: Any, split_size: Any, dim: int = 0) -> Any:
+        return ops.split(self, split_size, dim)
+
     split_with_sizes = ops.split_with_sizes
     tensor_split = ops.tensor_split
     chunk = ops.chunk
@@ -312,6 +314,7 @@ class Methods(Operators):
     diagonal_scatter = ops.diagonal_scatter
     fill_diagonal_ = ops.matrix.fill_diagonal_
     histc = ops.histc
+    histogram = ops.histogram
     trace = ops.trace
     tril = ops.tril
     triu = ops.triu

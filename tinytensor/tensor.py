@@ -19,7 +19,7 @@ from .autograd.mode import outside
 from .autograd.strided import offset_in, storage_of
 from .autograd.variable import wrap, writes_of
 from .autograd.views import RETAIN, refresh, root_of
-from .create.from_data import tensor
+from .create.from_data import is_sequence, tensor
 from .create.size_arguments import shape_of
 from .devices import device, device_of
 from .dtype import DType, default_float, from_numpy_dtype
@@ -43,7 +43,8 @@ class Tensor(Interop):
         source: Any = data[0] if len(data) == 1 else None
         if isinstance(source, Tensor):
             return source[...] if cls is Tensor else fill(object.__new__(cls), source.array)
-        if isinstance(source, (list, tuple, range, np.ndarray)) and not isinstance(source, Size):
+        is_data = isinstance(source, np.ndarray) or is_sequence(type(source))
+        if is_data and not isinstance(source, Size):
             array = tensor(source, dtype=default_float()).array
         elif data and not all(isinstance(n, (int, np.integer, Size)) for n in data):
             kinds = ", ".join(type(value).__name__ for value in data)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import array
 import math
+from collections import UserList, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -26,6 +28,19 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "list of tensors": lambda t: t.tensor([t.tensor(1), t.tensor(2.5)]),
     "list of arrays": lambda t: t.tensor([[1, 2], [3, 4.5]]),
     "range": lambda t: t.tensor(range(4)),
+    "deque": lambda t: t.tensor(deque([1, 2, 3])),
+    "deque of lists": lambda t: t.tensor(deque([[1.0], [2]])),
+    "list of deques": lambda t: t.tensor([deque([1, 2]), deque([3, 4])]),
+    "empty deque": lambda t: t.tensor([deque()]),
+    "ranges": lambda t: t.tensor([range(3), range(3)]),
+    "nested tuples": lambda t: t.tensor(([t.tensor(1.0), 2], (3, np.float64(4)))),
+    "deque of tensors": lambda t: t.tensor(deque([t.tensor(1), t.tensor(2)]), dtype=t.float64),
+    "user list": lambda t: t.tensor(UserList([1.5, 2])),
+    "array module": lambda t: t.tensor(array.array("f", [1, 2])),
+    "bytearray": lambda t: t.tensor(bytearray(b"ab")),
+    "as_tensor of deque": lambda t: t.as_tensor(deque([1, 2])),
+    "Tensor of deque": lambda t: t.Tensor(deque([1, 2])),
+    "sizes": lambda t: t.tensor([t.Size([1, 2]), (3, 4)]),
     "dtype given": lambda t: t.tensor([1.7, 2.2], dtype=t.int32),
     "to bool": lambda t: t.tensor([0, 2, 0], dtype=t.bool),
     "as_tensor": lambda t: t.as_tensor([1, 2]),

@@ -21,6 +21,11 @@ ROWS = [
     # Split
     Row("split", T(5, 2), 2),
     Row("split", T(5, 2), 5),
+    Row("split", T(5, 2), split_size_or_sections=2, method=False),
+    Row("split", T(2, 5), split_size_or_sections=[1, 4], dim=1, method=False),
+    Row("method:split", T(5, 2), split_size=2, torch="Tensor.split"),
+    Row("method:split", T(2, 5), split_size=[1, 4], dim=1, torch="Tensor.split"),
+    Row("method:split", T(2, 5), split_size=(1, 4), dim=-1, torch="Tensor.split"),
     Row("split", T(2, 5), [1, 4], dim=1),
     Row("split", T(2, 5), (2, 0, 3), -1),
     Row("split_with_sizes", T(2, 5), [1, 4], 1),

@@ -47,6 +47,8 @@ ROWS = [
     Row("diff", T(2, 4), empty=True),
     Row("diff", T(3, 4), 2, 0),
     Row("diff", T(3, 4), n=0),
+    Row("diff", T(3, 4), n=0, prepend=T(3, 1, grad=False), append=T(3, 2, grad=False)),
+    Row("diff", B(2, 4), n=0, order=0),
     Row("diff", T(3, 2), n=4),
     Row("diff", T(3, 4), dim=-2, prepend=T(1, 4), append=T(2, 4)),
     Row("diff", I(2, 4), order=0),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +26,7 @@ def tensor(
     requires_grad: bool = False,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A tensor with a copy of `data`: numbers, nested lists, arrays, tensors.
+    """A tensor with a copy of `data`: numbers, nested lists or other sequences, arrays, tensors.
 
     Python floats become the default dtype (float32), ints int64, bools bool.
     """
@@ -90,7 +91,7 @@ def _from_data(data: Any, dtype: Any, copy: bool) -> Array:
         if changed:
             return source.astype(numpy_dtype)
         return source.copy(order="C") if copy else source.view()
-    if isinstance(data, str) or not isinstance(data, (bool, int, float, list, tuple, range)):
+    if not isinstance(data, (bool, int, float)) and not is_sequence(type(data)):
         if isinstance(data, (str, bytes)):
             raise TypeError(f"tensor: got {type(data).__name__}, expected numbers or nested lists")
         if not hasattr(data, "__array__"):
@@ -122,12 +123,21 @@ def _wrapped(data: Any, dtype: np.dtype) -> Array:
     raise error(f"tensor: a number is out of range for {dtype}; pass a dtype that can hold it")
 
 
+def is_sequence(kind: type) -> bool:
+    """Whether objects of this class are sequences of numbers or of sequences: lists, deques, …"""
+    if issubclass(kind, (list, tuple, range)):
+        return True
+    if issubclass(kind, (str, bytes, Mapping, np.generic)) or hasattr(kind, "__array__"):
+        return False
+    return hasattr(kind, "__getitem__") and hasattr(kind, "__len__")
+
+
 def _plain(data: Any) -> Any:
-    """Nested lists, with each one-element tensor replaced by its number."""
-    if isinstance(data, (list, tuple)):
-        if any(isinstance(item, (list, tuple, Variable)) for item in data):
+    """Sequences as nested lists, with each one-element tensor replaced by its number."""
+    if is_sequence(type(data)):
+        if any(is_sequence(kind) or issubclass(kind, Variable) for kind in set(map(type, data))):
             return [_plain(item) for item in data]
-        return data
+        return data if isinstance(data, (list, tuple)) else list(data)
     if isinstance(data, Variable) and data.array.size != 1:
         raise ValueError(
             f"tensor: got a list with a tensor of shape {data._shape}; use stack() or cat()"
@@ -137,9 +147,9 @@ def _plain(data: Any) -> Any:
 
 def infer_dtype(data: Any) -> np.dtype:
     """The dtype of nested lists: the one that all their numbers promote to."""
-    if isinstance(data, (list, tuple, range)):
+    if is_sequence(type(data)):
         kinds = {type(item): item for item in data}  # one example of each type is enough,
-        if any(issubclass(kind, (list, tuple, Variable, np.ndarray)) for kind in kinds):
+        if any(is_sequence(kind) or issubclass(kind, (Variable, np.ndarray)) for kind in kinds):
             kinds = dict(enumerate(data))  # type: ignore[arg-type]  # unless they differ inside
         dtypes = [infer_dtype(item) for item in kinds.values()]
         if not dtypes:

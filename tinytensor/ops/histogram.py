@@ -1,16 +1,19 @@
-"""Histograms: how often each integer (bincount), or a value in each bin (histc), occurs."""
+"""Histograms: how often each integer (bincount), or a value in each bin, occurs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..autograd.arguments import array_of
 from ..autograd.op import Op
-from ..autograd.variable import Variable, unwrap
-from ..backend import Array, xp
+from ..autograd.variable import Variable, unwrap, wrap_like
+from ..backend import Array, is_array, xp
 from ..errors import ShapeError
+from . import return_types
 from .promote import require_float
 
 if TYPE_CHECKING:
@@ -78,4 +81,91 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     return Histc.apply(untracked, bins, min, max)
 
 
-__all__ = ["bincount", "histc"]
+class Histogram(Op):
+    """y[b] = how many elements of x, or the sum of their weights, are in [edge b, edge b+1), or
+    also on the last edge;  y / (Σy · width of b) for a density;  no gradient
+    """
+
+    differentiable = False
+
+    def forward(self, x: Array, edges: Array, weight: Array | None, density: bool) -> Array:
+        lib, bins = xp(x), len(edges) - 1
+        inside = (x >= edges[0]) & (x <= edges[-1])  # NaN is not
+        place = lib.searchsorted(edges, x[inside], side="right") - 1
+        place = lib.clip(place, 0, bins - 1)
+        counted = None if weight is None else weight[inside].astype(np.float64)
+        y = lib.bincount(place, counted, bins).astype(x.dtype)
+        if not density:
+            return y
+        with np.errstate(all="ignore"):  # 0/0 is nan, without a warning
+            return y / (y.sum() * (edges[1:] - edges[:-1]))
+
+
+def histogram(
+    input: Tensor,
+    bins: int | Tensor = 100,
+    *,
+    range: Sequence[float] | None = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+) -> return_types.histogram:
+    """(hist, bin_edges): how many elements lie in each bin, and the bins + 1 edges.
+
+    bins: the number of equal bins, or the increasing edges. A bin has its left edge, the last one
+    both. range: (low, high) of equal bins; default: the smallest and largest element. weight: what
+    each element counts, of the shape of input. density: the area of the histogram is 1.
+    """
+    x = array_of("histogram", input)
+    if x.dtype not in (np.float32, np.float64):
+        raise NotImplementedError(f"histogram: got {x.dtype}, expected float32 or float64")
+    edges = _edges_given(x, bins, range) if is_array(unwrap(bins)) else _equal(x, bins, range)
+    weights = unwrap(weight)
+    if weight is not None and (weights.shape != x.shape or weights.dtype != x.dtype):
+        raise RuntimeError(
+            f"histogram: weight is {weights.dtype} of shape {weights.shape}, expected {x.dtype} of "
+            f"shape {x.shape}, as input"
+        )
+    flat = None if weight is None else weights.reshape(-1)
+    untracked = wrap_like(x.reshape(-1), input)
+    hist = Histogram.apply(untracked, edges, flat, density)
+    return return_types.histogram(hist, wrap_like(edges, input))
+
+
+def _edges_given(x: Array, bins: Any, range: Any) -> Array:
+    """The edges that the caller passed, checked."""
+    edges = unwrap(bins)
+    if range is not None:
+        raise TypeError("histogram: got the edges of the bins and a range, expected one of them")
+    if edges.ndim != 1 or len(edges) < 2 or edges.dtype != x.dtype:
+        raise RuntimeError(
+            f"histogram: bins is {edges.dtype} of shape {edges.shape}, expected a vector of at "
+            f"least 2 edges in {x.dtype}, as input"
+        )
+    return edges.copy()
+
+
+def _equal(x: Array, bins: Any, range: Any) -> Array:
+    """The edges of `bins` bins of the same width."""
+    if not isinstance(bins, (int, np.integer)) or bins <= 0:
+        raise RuntimeError(f"histogram: got bins = {bins!r}, expected at least one bin")
+    if range is not None:
+        if len(range) != 2 or range[0] > range[1]:
+            raise RuntimeError(f"histogram: got range {tuple(range)}, expected (low, high)")
+        low, high = map(float, range)
+    else:
+        low, high = (float(x.min()), float(x.max())) if x.size else (0.0, 1.0)
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"histogram: the range from {low} to {high} is not finite")
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    # As PyTorch: up to the middle from the left, then from the right, the product not rounded.
+    lib, number = xp(x), x.dtype.type
+    first, last = number(low), number(high)
+    step, i = (last - first) / number(bins), lib.arange(bins + 1)
+    wide = np.float64(step)
+    return lib.where(i < (bins + 1) // 2, first + wide * i, last - wide * (bins - i)).astype(
+        x.dtype
+    )
+
+
+__all__ = ["bincount", "histc", "histogram"]

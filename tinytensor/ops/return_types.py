@@ -30,6 +30,16 @@ class aminmax(NamedTuple):
         return _text(self)
 
 
+class histogram(NamedTuple):
+    """The height of each bin, and the edges of the bins, one more."""
+
+    hist: Any
+    bin_edges: Any
+
+    def __repr__(self) -> str:
+        return _text(self)
+
+
 class max(ValuesIndices): ...
 
 

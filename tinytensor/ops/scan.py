@@ -18,6 +18,7 @@ from .arithmetic import sub
 from .broadcast import atleast_1d
 from .clamp import where
 from .compare import ne
+from .convert import clone
 from .dims import accepts_axis, existing_dim, normalize_dim
 from .gather import gather
 from .join import cat
@@ -206,13 +207,15 @@ def diff(
 ) -> Tensor:
     """Differences of neighbours along `dim`, n times; `prepend` and `append` are joined on first.
 
-    The result is n shorter along dim.
+    The result is n shorter along dim; for n = 0 it is a copy of the input alone.
     """
     dim = existing_dim("diff", dim, array_of("diff", input).ndim)
     if n < 0:
         raise RuntimeError(f"diff: got n = {n}, expected 0 or more")
     ends = [part for part in (prepend, input, append) if part is not None]
-    result = cat(ends, dim) if len(ends) > 1 or n == 0 else input  # cat: never input itself
+    if n == 0:  # as in PyTorch, `prepend` and `append` are left out
+        return clone(input)
+    result = cat(ends, dim) if len(ends) > 1 else input
     difference = ne if unwrap(input).dtype.kind == "b" else sub
     for _ in range(n):
         result = difference(result[along(dim, slice(1, None))], result[along(dim, slice(None, -1))])

@@ -222,17 +222,36 @@ def searchsorted(
     out_int32: bool = False,
     right: bool = False,
     side: str | None = None,
+    sorter: Tensor | None = None,
 ) -> Tensor:
     """Where each value of `input` belongs in `sorted_sequence`, which is sorted along its last dim.
 
     right (or side="right"): after equal elements, not before them. A sequence of several
-    dimensions takes an input of the same leading dimensions.
+    dimensions takes an input of the same leading dimensions. sorter: the indices that sort the
+    sequence (`argsort`), which itself may then be in any order.
     """
     if side not in (None, "left", "right"):
         raise RuntimeError(f"searchsorted: got side {side!r}, expected 'left' or 'right'")
     if side == "left" and right:
         raise RuntimeError("searchsorted: got side='left' and right=True, expected one of them")
+    if sorter is not None:
+        sorted_sequence = _in_order(sorted_sequence, sorter)
     return _place("searchsorted", sorted_sequence, input, right or side == "right", out_int32)
+
+
+def _in_order(sequence: Any, sorter: Any) -> Any:
+    """sequence[…, sorter], after checking the sorter."""
+    x, order = array_of("searchsorted", sequence), array_of("searchsorted", sorter)
+    if order.shape != x.shape or order.dtype != np.int64:
+        raise RuntimeError(
+            f"searchsorted: sorter is {order.dtype} of shape {order.shape}, expected int64 of "
+            f"shape {x.shape}, as the sequence"
+        )
+    if order.size and not bool(((order >= 0) & (order < x.shape[-1])).all()):
+        raise RuntimeError(
+            f"searchsorted: sorter has an index out of range for {x.shape[-1]} elements"
+        )
+    return gather(sequence, -1, sorter)
 
 
 def bucketize(

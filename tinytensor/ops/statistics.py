@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..autograd.arguments import array_of
 from ..autograd.op import Op
+from ..autograd.site import warn
 from ..autograd.variable import Variable, unwrap
 from ..backend import Array, xp
 from ..errors import ShapeError
@@ -78,6 +81,15 @@ def quantile(
     q: a number from 0 to 1, or a tensor of n of them, which become the result's first dimension.
     interpolation, between two elements: linear, lower, higher, nearest or midpoint.
     """
+    require_float("quantile", input)
+    several = isinstance(q, Variable) and q.ndim > 0
+    if isinstance(q, Variable) and (q.ndim > 1 or q.dtype != input.dtype):
+        raise RuntimeError(
+            f"quantile: q is {unwrap(q).dtype} of shape {tuple(q.shape)}, expected a number or a "
+            f"vector in {unwrap(input).dtype}, as input"
+        )
+    if not isinstance(q, (int, float, Variable)):
+        raise TypeError(f"quantile: got q of type {type(q).__name__}, expected a number or tensor")
     shares = unwrap(q).reshape(-1).tolist() if isinstance(q, Variable) else [q]
     if not all(0 <= share <= 1 for share in shares):
         raise RuntimeError(f"quantile: got q = {shares}, expected numbers from 0 to 1")
@@ -85,38 +97,88 @@ def quantile(
         raise RuntimeError(
             f"quantile: got interpolation {interpolation!r}, expected one of {', '.join(_BETWEEN)}"
         )
-    require_float("quantile", input)
     line = input.reshape((-1,)) if dim is None else atleast_1d(input)
     dim_ = 0 if dim is None else normalize_dim("quantile", dim, input.ndim)
-    check_not_empty("quantile", line, (dim_,))
+    if not unwrap(input).size:
+        raise RuntimeError(
+            f"quantile: got a tensor of shape {tuple(input.shape)}, expected at least one element"
+        )
     ordered = sort(line, dim_)[0]
     largest = ordered[along(dim_, -1)]
     results = []
-    for share in shares:
-        place = share * (ordered.shape[dim_] - 1)
+    last = ordered.shape[dim_] - 1
+    # Places are computed in the dtype of input, as in PyTorch: 0.1 · 10 is 1 in float32.
+    number = np.dtype(unwrap(input).dtype).type
+    for i, share in enumerate(shares or [0.0]):
+        place = float(number(share) * number(last))
         below, above = (ordered[along(dim_, f(place))] for f in (math.floor, math.ceil))
-        result = lerp(below, above, _BETWEEN[interpolation](place))
+        weight: Any = _BETWEEN[interpolation](place)
+        if interpolation == "linear" and isinstance(q, Variable) and q.requires_grad and shares:
+            weight = (q[i] if several else q) * last - math.floor(place)
+        result = lerp(below, above, weight)
         result = where(largest == largest, result, largest)  # NaN, which sorts last, is the result
         if keepdim and input.ndim:
             result = result.reshape((1,) * input.ndim) if dim is None else unsqueeze(result, dim_)
         results.append(result)
-    return stack(results) if isinstance(q, Variable) and q.ndim else results[0]
+    return stack(results)[: len(shares)] if several else results[0]
 
 
-def cov(input: Tensor, *, correction: int = 1) -> Tensor:
+def cov(
+    input: Tensor,
+    *,
+    correction: int = 1,
+    fweights: Tensor | None = None,
+    aweights: Tensor | None = None,
+) -> Tensor:
     """The covariances of the rows of a matrix, each a variable: (N, observations) → (N, N).
 
+    C = Σⱼ wⱼ (xⱼ − x̄)(xⱼ − x̄)ᵀ / (Σw − correction · Σ w·a / Σw), with w = f·a and x̄ = Σ wⱼ xⱼ / Σw.
     A vector is one variable, whose variance is the result.
+
+    fweights: f, how often each observation occurs, integers. aweights: a, how much it counts,
+    floats. Each is 1 by default.
     """
-    if array_of("cov", input).ndim > 2:
+    array = array_of("cov", input)
+    if array.ndim > 2:
         raise ShapeError(f"cov: got shape {tuple(input.shape)}, expected at most 2 dimensions")
+    if array.dtype.kind == "b":
+        raise RuntimeError("cov: got a bool tensor, expected numbers")
     x = as_float("cov", input)
     rows = x.reshape((1, -1)) if x.ndim < 2 else x
-    centred = rows - mean(rows, 1, keepdim=True)
-    count = rows.shape[1] - correction
-    scale = 1 / count if count > 0 else math.inf
-    result = centred @ centred.swapaxes(0, 1) * scale
-    return result if x.ndim == 2 else result.reshape(())
+    count = rows.shape[1]
+    f = None if fweights is None else _observation_weights("fweights", fweights, count, "iu")
+    a = None if aweights is None else _observation_weights("aweights", aweights, count, "f")
+    if f is None and a is None:
+        centred = rows - mean(rows, 1, keepdim=True)
+        weighted, total, taken = centred, count, correction
+    else:
+        w: Any = a if f is None else f if a is None else f * a
+        total = w.sum()
+        if not total.item():
+            raise RuntimeError("cov: the weights sum to 0, expected a positive sum")
+        centred = rows - (rows * w).sum(1, keepdim=True) / total
+        weighted = centred * w
+        taken = correction if a is None else correction * (w * a).sum() / total
+    freedom: Any = total - taken
+    if float(freedom) <= 0:
+        warn("cov: degrees of freedom are 0 or less; use more observations or a smaller correction")
+        freedom = freedom * 0
+    result = centred @ weighted.swapaxes(0, 1) / freedom
+    return result.reshape(()) if result.shape == (1, 1) else result
+
+
+def _observation_weights(name: str, weights: Any, count: int, kinds: str) -> Any:
+    """`weights` as a vector, after checking that there is one ≥ 0 for each observation."""
+    array = array_of("cov", weights)
+    if array.ndim > 1 or array.size != count or array.dtype.kind not in kinds:
+        kind = "integers" if kinds == "iu" else "floats"
+        raise RuntimeError(
+            f"cov: {name} is {array.dtype} of shape {array.shape}, expected {count} {kind}, one "
+            "for each observation"
+        )
+    if array.size and array.min() < 0:
+        raise RuntimeError(f"cov: {name} has a negative element, expected numbers from 0 on")
+    return weights.reshape((-1,))
 
 
 def corrcoef(input: Tensor) -> Tensor:
