@@ -28,7 +28,7 @@ PICTURE = ROOT / "docs" / "pictures" / "architecture.svg"
 BANDS = {
     "networks": "nn",
     "tools": "tinytensor.profile",
-    "around\ntensors": "tinytensor.serialize",
+    "around\ntensors": "tinytensor.unpickle",
     "tensors": "tinytensor.operators",
     "operations": "tinytensor.create",
     "engine": "tinytensor.autograd",

@@ -2,13 +2,18 @@
 
 Tensors are stored under their path ("model.weight"), so that a {name: tensor} dict is an ordinary
 safetensors file. The structure around them, with its order, is stored as a JSON outline in the
-file's metadata. No pickle is used, so loading a file cannot run code.
+file's metadata. Loading it cannot run code. Other objects are pickled; reading those, and PyTorch's
+checkpoints, is in `unpickle.py`.
 """
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import io
 import os
+import pickle
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,50 +21,160 @@ import numpy as np
 
 from .autograd.variable import Variable, wrap
 from .devices import to_device
+from .errors import DeviceError
+from .unpickle import read_pickle, read_zip
 
 _OUTLINE = "tinytensor"  # the metadata key of the outline
 _DEEPEST = 100  # deeper nesting is refused: the file may be malicious
 
 
-def save(obj: Any, f: str | os.PathLike) -> None:
+def save(
+    obj: Any,
+    f: Any,
+    pickle_module: Any = pickle,
+    pickle_protocol: int = 2,
+    _use_new_zipfile_serialization: bool = True,
+) -> None:
     """Write `obj` to the file `f` atomically: if writing fails, the old file is unchanged.
 
-    obj: tensors, numbers, strings, bools, None, and dicts, lists and tuples of them.
+    obj: tensors, numbers, strings, bools, None, and dicts, lists and tuples of them become a
+    safetensors file. Anything else, such as a whole module, is pickled, and `load` reads it only
+    with weights_only=False.
+    f: a path, or a file object open for writing bytes, which is written to where it stands.
+    pickle_protocol: the lowest protocol to pickle with; at least 4, which stores arrays compactly.
     """
     import json  # here, to keep importing tinytensor fast
 
-    package = _safetensors("save")
     tensors: dict[str, np.ndarray] = {}
-    outline = _describe(obj, "", tensors, 0)
-    write_whole(f, package.numpy.save(tensors, {_OUTLINE: json.dumps(outline)}))
+    try:
+        outline = _describe(obj, "", tensors, 0)
+    except TypeError:
+        content = _pickled(obj, pickle_module, max(pickle_protocol, 4))
+    else:
+        package = _safetensors("save")
+        content = package.numpy.save(tensors, {_OUTLINE: json.dumps(outline)})
+    if hasattr(f, "write"):
+        try:
+            f.write(content)
+        except TypeError:
+            raise TypeError("save: got a file open for text, expected one open for bytes") from None
+    else:
+        write_whole(f, content)
 
 
-def load(f: str | os.PathLike, map_location: Any = None, **ignored: Any) -> Any:
-    """Read a file written by `save` or by safetensors. map_location: the device to load to."""
-    import json
+def _pickled(obj: Any, module: Any, protocol: int) -> bytes:
+    try:
+        return module.dumps(obj, protocol=protocol)
+    except (module.PicklingError, AttributeError, TypeError, RecursionError) as error:
+        raise TypeError(
+            f"save: cannot pickle a {type(obj).__name__} ({error}); save its state_dict(), or "
+            "objects of classes that are defined at the top of a module"
+        ) from None
 
-    package = _safetensors("load")
+
+def load(
+    f: Any,
+    map_location: Any = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: bool | None = None,
+    mmap: bool | None = None,
+    **pickle_load_args: Any,
+) -> Any:
+    """Read a file written by `save`, by safetensors, or by PyTorch (a checkpoint of tensors).
+
+    f: a path, or a file object open for reading bytes, which is read to its end.
+    map_location: the device to load to; {saved device: device}; or a function of the storage, a
+    1-d tensor, and its saved device that returns the storage on another device.
+    weights_only=False also unpickles other objects, which can run code: only for files you trust.
+    mmap is accepted as in PyTorch and has no effect.
+    """
+    safe = weights_only is None or bool(weights_only)
+    if safe and pickle_module is not None:
+        raise RuntimeError("load: got a pickle_module, which needs weights_only=False")
+    name, source, size = _open(f)
+    place = _placing(map_location)
+    with open(source, "rb") if isinstance(source, Path) else contextlib.nullcontext(source) as file:
+        head = file.read(8)
+        file.seek(0)
+        if head[:4] == b"PK\x03\x04":
+            return read_zip(file, name, place, not safe)
+        # A safetensors file begins with the length of its header, here too large to be one.
+        if head[:1] == b"\x80" and int.from_bytes(head, "little") + 8 > size:
+            module = None if safe else pickle_module or pickle
+            return read_pickle(file, name, module, pickle_load_args)
+    return _from_safetensors(source, name, place)
+
+
+def _open(f: Any) -> tuple[str, Path | io.BytesIO, int]:
+    """The name of a file, for errors, its path or its bytes, and its size."""
+    if hasattr(f, "read"):
+        name, content = getattr(f, "name", None) or type(f).__name__, f.read()
+        if not isinstance(content, bytes):
+            raise TypeError("load: got a file open for text, expected one open for bytes")
+        if not content:
+            raise EOFError(f"load: {name} has no more bytes; did you forget f.seek(0)?")
+        return str(name), io.BytesIO(content), len(content)
     path = Path(f)
     if not path.is_file():
         raise FileNotFoundError(f"load: {path} does not exist or is not a file")
+    return str(path), path, path.stat().st_size
+
+
+def _placing(map_location: Any) -> Callable[[Any, str], Any]:
+    """place(storage, location): moves a storage to where map_location says."""
+
+    def place(storage: Any, location: str) -> Any:
+        where: Any = map_location
+        if isinstance(map_location, dict):
+            where = map_location.get(location, location)
+        elif callable(map_location):
+            moved = map_location(storage, location)
+            if moved is not None:
+                return moved
+            where = location
+        if where is None:
+            where = location
+        try:
+            return storage.to(where)
+        except DeviceError as error:
+            raise RuntimeError(
+                f"load: a tensor was saved on {location} ({error}); pass map_location='cpu'"
+            ) from None
+
+    return place
+
+
+def _from_safetensors(
+    source: Path | io.BytesIO, name: str, place: Callable[[Any, str], Any]
+) -> Any:
+    import json
+
+    package = _safetensors("load")
     try:
-        with package.safe_open(path, framework="np") as file:
-            metadata = file.metadata() or {}
-            names = list(file.keys())
-            tensors = {name: wrap(np.array(file.get_tensor(name))) for name in names}
+        if isinstance(source, Path):
+            with package.safe_open(source, framework="np") as file:
+                metadata = file.metadata() or {}
+                names = list(file.keys())
+                tensors = {key: wrap(np.array(file.get_tensor(key))) for key in names}
+        else:
+            content = source.getvalue()
+            arrays = package.numpy.load(content)
+            tensors = {key: wrap(np.array(array)) for key, array in arrays.items()}
+            header = content[8 : 8 + int.from_bytes(content[:8], "little")]
+            metadata = json.loads(header).get("__metadata__") or {}
     except Exception as error:  # its own error types, OverflowError, TypeError, …
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise RuntimeError(
-            f"load: {path} is damaged or not a safetensors file ({reason})"
+            f"load: {name} is damaged or not a safetensors file ({reason})"
         ) from None
-    if map_location is not None:
-        tensors = {key: tensor.to(map_location) for key, tensor in tensors.items()}
+    tensors = {key: place(x.reshape(-1), "cpu").reshape(x.shape) for key, x in tensors.items()}
     if _OUTLINE not in metadata:
         return tensors
     try:
         return _rebuild(json.loads(metadata[_OUTLINE]), tensors, 0)
     except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
-        raise RuntimeError(f"load: {path} has a damaged outline ({error})") from None
+        raise RuntimeError(f"load: {name} has a damaged outline ({error})") from None
 
 
 # ------------------------------------------------------------------------------------------
