@@ -1,5 +1,9 @@
-"""Helpers around training: `data` makes batches, `checkpoint` recomputes values to save memory."""
+"""Helpers around training: `data` makes batches, `checkpoint` recomputes values to save memory.
+
+`tree` flattens nested containers; PyTorch calls it `_pytree`.
+"""
 
 from . import checkpoint, data
+from . import tree as _pytree  # noqa: F401
 
 __all__ = ["checkpoint", "data"]
