@@ -10,6 +10,7 @@ modules       module        Module: parameters, buffers and submodules
               lazy          LazyLinear, LazyConv2d …: sizes taken from the first input
               summary       a table of a network's layers
               parallel      DataParallel
+              swa_utils     AveragedModel, as in torch.optim.swa_utils
               pickles       old module names, for pickles that contain them
 layers        linear        Linear, Bilinear, Embedding
               convolution, pooling, padding, resample
@@ -19,6 +20,7 @@ layers        linear        Linear, Bilinear, Embedding
               recurrent, recurrent_base  RNN, LSTM, GRU and their cells
 transformers  attention     MultiheadAttention, AdditiveAttention
               attention_masks  masks
+              sdpa_kernel   SDPBackend, sdpa_kernel: no effect
               position      sinusoidal, learned, rotary and ALiBi positions
               transformer, transformer_layers  encoder and decoder
 losses        loss, margin_loss, pair_loss

@@ -24,6 +24,8 @@ from .generation.kv_cache import LayerCache, MemoryCache
 from .linear import Linear
 from .module import Module
 from .parameter import Parameter
+from .sdpa_kernel import SDPBackend as SDPBackend
+from .sdpa_kernel import sdpa_kernel as sdpa_kernel
 
 
 def attend(

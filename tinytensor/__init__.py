@@ -70,6 +70,7 @@ from .tensor import Tensor
 # After .tensor: the function `tensor` takes over the name of the module.
 from . import compat, create, linalg, ops  # isort: skip
 from .compat import *  # isort: skip
+from .compat import _assert as _assert  # isort: skip
 from .create import *  # isort: skip
 from .create import random  # isort: skip
 from .create import tensor as tensor  # isort: skip  # which mypy takes for the module
@@ -81,7 +82,8 @@ compat.alias.install(compat.PATHS)
 autograd.functional = func.functional  # PyTorch's path
 
 if TYPE_CHECKING:  # found by __getattr__
-    from .compat import amp, backends, distributed, jit
+    from .compat import amp, backends, distributed, fx, jit, mps, multiprocessing, onnx, xpu
+    from .cuda import accelerator
 
 __version__ = "0.1.0"
 
@@ -95,15 +97,15 @@ detach = Tensor.detach
 __all__ = [
     "AnomalyError", "DeviceError", "GradcheckError", "GradientError", "OutOfMemoryError",
     "ShapeError", "Size",
-    "Tensor", "amp", "autograd", "backends", "bfloat16", "bool", "can_cast", "cuda", "device",
-    "distributed", "distributions", "double", "detach", "dtype", "e", "enable_grad", "finfo",
-    "float", "float16", "float32", "float64", "func", "get_default_dtype", "get_kernels",
-    "get_num_threads", "half", "iinfo", "inf", "inference_mode", "int", "int16", "int32", "int64",
-    "int8", "is_grad_enabled", "is_inference_mode_enabled", "jit", "keep_memory", "linalg", "load",
-    "long", "nan", "newaxis", "no_grad", "optim", "pi", "promote_types",
-    "release_memory", "result_type", "return_types", "save", "set_default_dtype",
+    "Tensor", "accelerator", "amp", "autograd", "backends", "bfloat16", "bool", "can_cast", "cuda",
+    "device", "distributed", "distributions", "double", "detach", "dtype", "e", "enable_grad",
+    "finfo", "float", "float16", "float32", "float64", "func", "fx", "get_default_dtype",
+    "get_kernels", "get_num_threads", "half", "iinfo", "inf", "inference_mode", "int", "int16",
+    "int32", "int64", "int8", "is_grad_enabled", "is_inference_mode_enabled", "jit", "keep_memory",
+    "linalg", "load", "long", "mps", "multiprocessing", "nan", "newaxis", "no_grad", "onnx", "optim",
+    "pi", "promote_types", "release_memory", "result_type", "return_types", "save", "set_default_dtype",
     "set_grad_enabled", "set_kernels", "set_num_threads", "set_printoptions", "short", "uint8",
-    "utils",
+    "utils", "xpu",
 ]
 # fmt: on
 __all__ += compat.__all__

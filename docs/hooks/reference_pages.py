@@ -149,8 +149,12 @@ PAGES = {
     ),
     "optim": Page(
         "Optimisers",
-        "`tinytensor.optim` and `tinytensor.optim.lr_scheduler`.",
-        {"tinytensor.optim": [], "tinytensor.optim.lr_scheduler": []},
+        "`tinytensor.optim`, `tinytensor.optim.lr_scheduler` and `tinytensor.optim.swa_utils`.",
+        {
+            "tinytensor.optim": [],
+            "tinytensor.optim.lr_scheduler": [],
+            "tinytensor.optim.swa_utils": ["nn.swa_utils"],
+        },
     ),
     "data": Page(
         "Data, files, tokenizers",

@@ -4,8 +4,12 @@ amp.py            autocast, GradScaler: every op runs in the dtype of its tensor
 cuda_amp.py       the same under their older names
 backends/         flags of cuDNN, MKL …
 distributed.py    one process, of rank 0
+fx.py             wrap returns its argument; there is no symbolic tracing
 jit.py            script and trace return their argument
+mps.py, xpu.py    GPUs of other makers: there are none
+multiprocessing.py  Python's multiprocessing, with spawn
 no_effect.py      compile, the precision of products, deterministic algorithms
+onnx.py           export, which does not exist
 old_forms.py      LongTensor, FloatTensor …
 alias.py          the mechanism behind the table of paths below
 """
@@ -17,6 +21,7 @@ from . import alias as alias
 from . import amp, no_effect, old_forms
 from .amp import *
 from .no_effect import *
+from .no_effect import _assert as _assert
 from .old_forms import *
 
 # {import path: the module it stands for}. A row also holds for the modules inside a package.
@@ -28,7 +33,11 @@ PATHS = {
     "tinytensor.backends": "tinytensor.compat.backends",
     "tinytensor.cuda.amp": "tinytensor.compat.cuda_amp",
     "tinytensor.distributed": "tinytensor.compat.distributed",
+    "tinytensor.accelerator": "tinytensor.cuda.accelerator",
+    "tinytensor.fx": "tinytensor.compat.fx",
     "tinytensor.jit": "tinytensor.compat.jit",
+    "tinytensor.mps": "tinytensor.compat.mps",
+    "tinytensor.multiprocessing": "tinytensor.compat.multiprocessing",
     "tinytensor.nn": "nn",
     "tinytensor.nn.modules": "nn",
     "tinytensor.nn.modules.batchnorm": "nn.norm",
@@ -37,8 +46,12 @@ PATHS = {
     "tinytensor.nn.modules.normalization": "nn.norm",
     "tinytensor.nn.modules.rnn": "nn.recurrent",
     "tinytensor.nn.modules.sparse": "nn.linear",
+    "tinytensor.onnx": "tinytensor.compat.onnx",
+    "tinytensor.optim.swa_utils": "nn.swa_utils",
     "tinytensor.random": "tinytensor.create.random",
     "tinytensor.utils.data.dataloader": "tinytensor.utils.data.loader",
+    "tinytensor.utils._pytree": "tinytensor.utils.tree",
+    "tinytensor.xpu": "tinytensor.compat.xpu",
     # Module paths of earlier versions, which programs and pickles may contain
     "tinytensor.generator": "tinytensor.create.generator",
     "tinytensor.gradcheck": "tinytensor.autograd.gradcheck",

@@ -1,6 +1,7 @@
 """Functions of PyTorch that are accepted and have no effect.
 
 There is one way to run an op, in the dtype of its tensors, so there is nothing to choose.
+`_assert`, which symbolic tracing needs, is an ordinary assertion.
 """
 
 from __future__ import annotations
@@ -39,6 +40,12 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 def are_deterministic_algorithms_enabled() -> bool:
     """True."""
     return True
+
+
+def _assert(condition: Any, message: str) -> None:
+    """Raise AssertionError(message) unless the condition holds, also under `python -O`."""
+    if not condition:
+        raise AssertionError(message)
 
 
 __all__ = [

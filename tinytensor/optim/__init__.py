@@ -5,10 +5,14 @@ settings.py     the settings of an optimiser, checked
 steps.py        in-place arithmetic, in PyTorch's order of operations
 clip_grad.py    clip gradients by norm or value (torch.nn.utils.clip_grad_norm_ …)
 lr_scheduler/   learning rate schedules
+swa_utils       averaged models: nn/swa_utils.py, imported on first use
 
 Each other file is one optimiser, or two that differ in a setting. CONTRIBUTING.md says how to add
 one.
 """
+
+import importlib
+from types import ModuleType
 
 from . import lr_scheduler
 from .adadelta import Adadelta
@@ -31,3 +35,10 @@ __all__ = [
     "Optimizer", "RAdam", "RMSprop", "Rprop", "lr_scheduler",
 ]
 # fmt: on
+
+
+def __getattr__(name: str) -> ModuleType:
+    """`swa_utils` is found on first use: it needs nn, which needs this package."""
+    if name == "swa_utils":
+        return importlib.import_module(f"{__name__}.swa_utils")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -22,7 +22,7 @@ from ..autograd.variable import Variable, edge_of, writes_of
 from ..autograd.views import refresh
 from ..autograd.walk import collect
 from ..create.generator import default_generator_of
-from ..devices import CPU, device_of
+from ..devices import CPU, device, device_of
 from ..errors import GradientError
 from .tree import flatten
 
@@ -123,8 +123,8 @@ class Call:
 
 
 def _set_random(states: dict) -> None:
-    for device, random_state in states.items():
-        default_generator_of(device).set_state(random_state)
+    for where, random_state in states.items():
+        default_generator_of(where).set_state(random_state)
 
 
 def checkpoint(
@@ -168,6 +168,23 @@ def checkpoint(
         values[i] = value.detach()
         values[i]._tracked, values[i]._node = True, Output(node, slot, value.array)
     return rebuild(values)
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list]:
+    """(index, state of the default generator) of the GPU of each tensor in args, as two lists.
+
+    Tensors on the CPU are left out: `get_rng_state` returns the CPU's state.
+    """
+    gpus = [v.device for v in flatten(args)[0] if isinstance(v, Variable) and v.is_cuda]
+    states = [default_generator_of(where).get_state() for where in gpus]
+    return [where.index or 0 for where in gpus], states
+
+
+def set_device_states(devices: Iterable[int], states: Iterable[Any], *,
+                      device_type: str | None = None) -> None:  # fmt: skip
+    """Give the default generator of each GPU the state that `get_device_states` returned."""
+    for index, generator_state in zip(devices, states):
+        default_generator_of(device(device_type or "cuda", index)).set_state(generator_state)
 
 
 def checkpoint_sequential(

@@ -2,6 +2,7 @@
 
 dataset.py  datasets: samples by index, or as a stream
 sampler.py  samplers: the order of the samples
+distributed.py  DistributedSampler: the samples of one of several processes
 collate.py  combine samples into a batch
 loader.py   DataLoader
 workers.py  threads that prefetch batches
@@ -18,6 +19,7 @@ from .dataset import (
     TensorDataset,
     random_split,
 )
+from .distributed import DistributedSampler
 from .loader import DataLoader
 from .sampler import (
     BatchSampler,
@@ -31,8 +33,8 @@ from .workers import get_worker_info
 
 # fmt: off
 __all__ = [
-    "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "IterableDataset",
-    "RandomSampler", "Sampler", "SequentialSampler", "StackDataset", "Subset",
+    "BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset", "DistributedSampler",
+    "IterableDataset", "RandomSampler", "Sampler", "SequentialSampler", "StackDataset", "Subset",
     "SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler", "default_collate",
     "default_convert", "get_worker_info", "pad_collate", "random_split",
 ]

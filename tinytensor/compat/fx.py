@@ -1,0 +1,51 @@
+"""torch.fx, in name only: there is no symbolic tracing.
+
+To see the ops that a module runs, use `tinytensor.graph.trace`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+
+def wrap(fn_or_name: Any) -> Any:
+    """Return the argument: there is no tracer to hide a function from."""
+    if not isinstance(fn_or_name, str) and not callable(fn_or_name):
+        raise RuntimeError(f"fx.wrap: got {fn_or_name!r}, expected a function or its name")
+    return fn_or_name
+
+
+def _missing(name: str) -> NoReturn:
+    raise NotImplementedError(
+        f"fx.{name}: symbolic tracing does not exist here; tinytensor.graph.trace shows the ops "
+        "that a module runs"
+    )
+
+
+def symbolic_trace(root: Any, concrete_args: Any = None) -> NoReturn:
+    """Raise NotImplementedError: symbolic tracing does not exist here."""
+    _missing("symbolic_trace")
+
+
+class Proxy:
+    """The traced value of torch.fx. There are no instances, so isinstance(x, Proxy) is False."""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        _missing("Proxy")
+
+
+class Tracer:
+    """The tracer of torch.fx. Code may subclass it; making one raises NotImplementedError."""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        _missing("Tracer")
+
+
+class GraphModule:
+    """The traced module of torch.fx. There are no instances, so isinstance(…) is False."""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        _missing("GraphModule")
+
+
+__all__ = ["GraphModule", "Proxy", "Tracer", "symbolic_trace", "wrap"]
