@@ -23,7 +23,7 @@ from .autograd import (
     no_grad,
     set_grad_enabled,
 )
-from .devices import device
+from .devices import device, get_default_device, set_default_device
 from .dtype import DType as dtype
 from .dtype import (
     bfloat16,
@@ -83,6 +83,7 @@ autograd.functional = func.functional  # PyTorch's path
 
 if TYPE_CHECKING:  # found by __getattr__
     from .compat import amp, backends, distributed, fx, jit, mps, multiprocessing, onnx, xpu
+    from .compat import version as version
     from .cuda import accelerator
 
 __version__ = "0.1.0"
@@ -96,16 +97,16 @@ detach = Tensor.detach
 # fmt: off
 __all__ = [
     "AnomalyError", "DeviceError", "GradcheckError", "GradientError", "OutOfMemoryError",
-    "ShapeError", "Size",
-    "Tensor", "accelerator", "amp", "autograd", "backends", "bfloat16", "bool", "can_cast", "cuda",
-    "device", "distributed", "distributions", "double", "detach", "dtype", "e", "enable_grad",
-    "finfo", "float", "float16", "float32", "float64", "func", "fx", "get_default_dtype",
-    "get_kernels", "get_num_threads", "half", "iinfo", "inf", "inference_mode", "int", "int16",
-    "int32", "int64", "int8", "is_grad_enabled", "is_inference_mode_enabled", "jit", "keep_memory",
-    "linalg", "load", "long", "mps", "multiprocessing", "nan", "newaxis", "no_grad", "onnx", "optim",
-    "pi", "promote_types", "release_memory", "result_type", "return_types", "save", "set_default_dtype",
-    "set_grad_enabled", "set_kernels", "set_num_threads", "set_printoptions", "short", "uint8",
-    "utils", "xpu",
+    "ShapeError", "Size", "Tensor", "accelerator", "amp", "autograd", "backends", "bfloat16",
+    "bool", "can_cast", "cuda", "detach", "device", "distributed", "distributions", "double",
+    "dtype", "e", "enable_grad", "finfo", "float", "float16", "float32", "float64", "func", "fx",
+    "get_default_device", "get_default_dtype", "get_kernels", "get_num_threads", "half", "iinfo",
+    "inf", "inference_mode", "int", "int16", "int32", "int64", "int8", "is_grad_enabled",
+    "is_inference_mode_enabled", "jit", "keep_memory", "linalg", "load", "long", "mps",
+    "multiprocessing", "nan", "newaxis", "no_grad", "onnx", "optim", "pi", "promote_types",
+    "release_memory", "result_type", "return_types", "save", "set_default_device",
+    "set_default_dtype", "set_grad_enabled", "set_kernels", "set_num_threads", "set_printoptions",
+    "short", "uint8", "utils", "xpu",
 ]
 # fmt: on
 __all__ += compat.__all__

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import threading
 from types import ModuleType
 from typing import Any
 
@@ -19,8 +20,23 @@ from .errors import DeviceError
 _gpu: ModuleType | None = None
 
 
+class _Default(threading.local):
+    """The device of new tensors in this thread, and those outside the `with` blocks it is in."""
+
+    where: Any = None  # None: the CPU
+
+    def __init__(self) -> None:
+        self.outside: list = []
+
+
+_default = _Default()
+
+
 class device:
-    """Where a tensor lives: `device("cpu")`, `device("cuda")`, `device("cuda", 1)`."""
+    """Where a tensor lives: `device("cpu")`, `device("cuda")`, `device("cuda", 1)`.
+
+    `with device("cuda"):` makes it the default of new tensors in the block.
+    """
 
     __slots__ = ("type", "index")
 
@@ -57,8 +73,29 @@ class device:
     def __hash__(self) -> int:
         return hash((self.type, self.index or 0))
 
+    def __enter__(self) -> device:
+        _default.outside.append(_default.where)
+        _default.where = self
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        _default.where = _default.outside.pop()
+
 
 CPU = device("cpu")
+
+
+def set_default_device(device: Any) -> None:
+    """Put new tensors on this device, where none is given; None is the CPU. Per thread."""
+    _default.where = None if device is None else _device(device)
+
+
+def get_default_device() -> device:
+    """The device of new tensors where none is given."""
+    return CPU if _default.where is None else _default.where
+
+
+_device = device  # the class, inside functions with an argument of that name
 
 
 def device_of(array: Array) -> device:
@@ -67,7 +104,11 @@ def device_of(array: Array) -> device:
 
 
 def module_for(where: device | str | int | None) -> Any:
-    """The array library of a device: numpy or cupy; raises DeviceError if cupy does not work."""
+    """The array library of a device: numpy or cupy; raises DeviceError if cupy does not work.
+
+    None is the default device.
+    """
+    where = _default.where if where is None else where
     if where is None or device(where).type == "cpu":
         return np
     return gpu()

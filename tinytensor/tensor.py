@@ -53,6 +53,24 @@ class Tensor(Interop):
             array = np.zeros(shape_of("Tensor", data or (0,)), dtype=default_float())
         return fill(object.__new__(cls), array)
 
+    def new(self, *data: Any, device: Any = None) -> Tensor:
+        """PyTorch's old form of new_empty and new_tensor: of this tensor's dtype and device.
+
+        new(2, 3): an uninitialised tensor of that shape. new([1, 2]): one with these values.
+        new(x): a view of x, which has the same dtype.
+        """
+        source: Any = data[0] if len(data) == 1 else None
+        if isinstance(source, Tensor):
+            if source.dtype != self.dtype:
+                raise TypeError(f"new: got a tensor of {source.dtype}, expected {self.dtype}")
+            return source.detach()
+        if isinstance(source, (list, tuple, range, np.ndarray)) and not isinstance(source, Size):
+            return self.new_tensor(source, device=device or self.device)
+        if not all(isinstance(n, (int, np.integer, Size)) for n in data):
+            kinds = ", ".join(type(value).__name__ for value in data)
+            raise TypeError(f"new: got ({kinds}), expected sizes, a list, an array or a tensor")
+        return self.new_empty(*(data or (0,)), device=device or self.device)
+
     # --------------------------------------------------------------------------------------
     # What it is
     # --------------------------------------------------------------------------------------
@@ -145,7 +163,9 @@ class Tensor(Interop):
     def is_complex(self) -> bool:
         return False
 
-    is_sparse = is_quantized = is_meta = False
+    # kinds of tensors and devices that do not exist here
+    is_sparse = is_sparse_csr = is_quantized = is_nested = is_meta = is_mkldnn = False
+    is_ipu = is_maia = is_mps = is_mtia = is_vulkan = is_xla = is_xpu = False
 
     def is_nonzero(self) -> bool:
         """Whether the only element is not zero."""

@@ -86,7 +86,7 @@ def test_pickles_of_earlier_versions_load() -> None:
         (tt.arange, "tinytensor.create.ranges", "tinytensor.ranges"),
         (tt.zeros, "tinytensor.create.filled", "tinytensor.create"),
         (tt.LongTensor, "tinytensor.compat.old_forms", "tinytensor.compat"),
-        (tt.autograd.Variable, "tinytensor.autograd.variable", "tinytensor.compat"),
+        (tt.autograd.Variable, "tinytensor.autograd.old_variable", "tinytensor.compat"),
         (tt.autocast, "tinytensor.compat.amp", "tinytensor.amp"),
         (tt.ops.fold, "tinytensor.ops.unfold", "tinytensor.ops.columns"),
         (tt.ops.one_hot, "tinytensor.ops.embedding", "tinytensor.ops.count"),

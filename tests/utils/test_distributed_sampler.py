@@ -36,7 +36,9 @@ def test_without_shuffle_the_indices_are_pytorchs(
 def test_with_shuffle_the_processes_share_a_permutation() -> None:
     parts = [DistributedSampler(range(12), 3, rank, seed=5) for rank in range(3)]
     first = [list(part) for part in parts]
-    assert sorted(itertools.chain(*first)) == list(range(12)) and first == [list(part) for part in parts]
+    assert sorted(itertools.chain(*first)) == list(range(12)) and first == [
+        list(part) for part in parts
+    ]
     for part in parts:
         part.set_epoch(1)
     second = [list(part) for part in parts]

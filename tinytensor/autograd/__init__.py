@@ -25,6 +25,7 @@ mixed_devices   arguments from two devices
 nesting         backward inside backward
 traced_walk     trace_backward: the walk, one step at a time
 gradcheck       gradients against finite differences
+old_variable    Variable, PyTorch's old form of a leaf
 function        Function: ops written by users (torch.autograd.function)
 function_ctx    the `ctx` of a Function, which is its node in the graph
 """
@@ -37,6 +38,7 @@ from .function import Function
 from .gradcheck import gradcheck, gradgradcheck
 from .hooks import RemovableHandle
 from .next_functions import AccumulateGrad
+from .old_variable import Variable
 from .op import Node, Op
 from .settings import (
     detect_anomaly,
@@ -52,7 +54,6 @@ from .settings import (
 )
 from .site import site_of
 from .traced_walk import Contribution, Step, trace_backward
-from .variable import Variable
 
 if TYPE_CHECKING:  # PyTorch's path; tinytensor/__init__.py sets it
     from ..func import functional as functional

@@ -11,11 +11,12 @@ multiprocessing.py  Python's multiprocessing, with spawn
 no_effect.py      compile, the precision of products, deterministic algorithms
 onnx.py           export, which does not exist
 old_forms.py      LongTensor, FloatTensor …
+version.py        the version of PyTorch whose names are followed
 alias.py          the mechanism behind the table of paths below
 """
 
 from .. import memory_format
-from ..autograd.variable import Variable as Variable
+from ..autograd.old_variable import Variable as Variable
 from ..memory_format import *
 from . import alias as alias
 from . import amp, no_effect, old_forms
@@ -51,6 +52,8 @@ PATHS = {
     "tinytensor.random": "tinytensor.create.random",
     "tinytensor.utils.data.dataloader": "tinytensor.utils.data.loader",
     "tinytensor.utils._pytree": "tinytensor.utils.tree",
+    "tinytensor.torch_version": "tinytensor.compat.version",
+    "tinytensor.version": "tinytensor.compat.version",
     "tinytensor.xpu": "tinytensor.compat.xpu",
     # Module paths of earlier versions, which programs and pickles may contain
     "tinytensor.generator": "tinytensor.create.generator",

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..autograd.variable import Variable, unwrap, wrap
 from ..backend import Array, is_array
-from ..devices import gpu, to_device
+from ..devices import get_default_device, gpu, to_device
 from ..dtype import default_float, from_numpy_dtype, promote_pair, to_numpy_dtype
 
 if TYPE_CHECKING:
@@ -31,8 +31,9 @@ def tensor(
     Python floats become the default dtype (float32), ints int64, bools bool.
     """
     array = _from_data(data, dtype, copy=True)
-    if device is not None or isinstance(data, Variable):
-        array = to_device(array, device if device is not None else data.device)
+    if device is None:
+        device = data.device if isinstance(data, Variable) else get_default_device()
+    array = to_device(array, device)
     return wrap(array).requires_grad_(requires_grad)
 
 
@@ -44,7 +45,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
             result = result.to(dtype)
         return result if device is None else result.to(device)
     array = _from_data(data, dtype, copy=False)
-    return wrap(array if device is None else to_device(array, device))
+    return wrap(to_device(array, get_default_device() if device is None else device))
 
 
 def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None,

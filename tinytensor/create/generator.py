@@ -13,7 +13,7 @@ import numpy as np
 from ..autograd.nesting import per_thread
 from ..autograd.variable import Variable, wrap
 from ..backend import Array
-from ..devices import device, device_of, module_for
+from ..devices import device, device_of, get_default_device, module_for
 from ..fork import PATIENCE, HeldLock, at_fork
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Generator:
         return generator
 
     def __init__(self, device: Any = "cpu"):
-        self.device = device_or_cpu(device)
+        self.device = device_or_default(device)
         self.manual_seed(np.random.SeedSequence().entropy % 2**63)  # type: ignore[operator]
 
     def manual_seed(self, seed: int) -> Generator:
@@ -186,8 +186,8 @@ class use_generator:
         _here.generators = self.outside
 
 
-def device_or_cpu(where: Any) -> device:
-    return device("cpu" if where is None else where)
+def device_or_default(where: Any) -> device:
+    return get_default_device() if where is None else device(where)
 
 
 def default_generator_of(where: Any = "cpu") -> Generator:
@@ -197,7 +197,7 @@ def default_generator_of(where: Any = "cpu") -> Generator:
     seeded from the parent's state and the child's number (`initial_seed` returns that seed), so
     `manual_seed` before the fork determines both. A fork does not change the parent's numbers.
     """
-    where = device_or_cpu(where)
+    where = device_or_default(where)
     generators = _here.generators
     if where not in generators:
         generator = Generator(where)

@@ -22,7 +22,7 @@ from ..errors import ShapeError
 from .generator import (
     Generator,
     default_generator_of,
-    device_or_cpu,
+    device_or_default,
     generator_for,
     get_rng_state,
     initial_seed,
@@ -45,9 +45,9 @@ def _prepare(generator: Generator | None, dtype: Any, where: Any) -> tuple[Gener
     numpy_dtype = default_float() if dtype is None else to_numpy_dtype(dtype)
     if where is None and generator is not None:
         where = generator.device
-    if generator is not None and generator.device.type != device_or_cpu(where).type:
+    if generator is not None and generator.device.type != device_or_default(where).type:
         raise RuntimeError(
-            f"generator: it is on {generator.device}, the new tensor on {device_or_cpu(where)}"
+            f"generator: it is on {generator.device}, the new tensor on {device_or_default(where)}"
         )
     return generator or default_generator_of(where), numpy_dtype
 
