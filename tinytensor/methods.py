@@ -92,6 +92,19 @@ class Methods(Operators):
     xlogy, xlogy_ = ops.xlogy, in_place(ops.xlogy)
     erf, erf_ = ops.erf, in_place(ops.erf)
     erfc, erfc_ = ops.erfc, in_place(ops.erfc)
+    erfinv, erfinv_ = ops.erfinv, in_place(ops.erfinv)
+    lgamma, lgamma_ = ops.lgamma, in_place(ops.lgamma)
+    digamma, digamma_ = ops.digamma, in_place(ops.digamma)
+    mvlgamma, mvlgamma_ = ops.mvlgamma, in_place(ops.mvlgamma)
+
+    def polygamma(self: Any, n: int) -> Any:
+        """The n-th derivative of digamma."""
+        return ops.polygamma(n, self)
+
+    def polygamma_(self, n: int) -> Any:
+        """In place: x becomes polygamma(n, x)."""
+        return inplace.write(self, lambda x: ops.polygamma(n, x))
+
     sin, sin_ = ops.sin, in_place(ops.sin)
     cos, cos_ = ops.cos, in_place(ops.cos)
     tan, tan_ = ops.tan, in_place(ops.tan)

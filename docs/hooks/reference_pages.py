@@ -39,8 +39,8 @@ PAGES = {
         "Arithmetic, functions, comparisons, activations.",
         {
             OPS: [
-                "arithmetic", "power", "pointwise", "trigonometry", "erf", "rounding", "clamp",
-                "compare", "bitwise", "activation", "rectifier",
+                "arithmetic", "power", "pointwise", "trigonometry", "erf", "gamma", "rounding",
+                "clamp", "compare", "bitwise", "activation", "rectifier",
             ]
         },
     ),

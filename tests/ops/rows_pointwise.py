@@ -62,6 +62,17 @@ ROWS = [
     Row("erfc", T(4, 3, low=-0.47, high=0.47), label="near 0"),
     Row("erfc", T(4, 3, low=3.5, high=6), label="tail"),
     Row("erfc", V([-0.46875, 0.46875, 4.0, -4.0, 0.0]), label="where intervals meet"),
+    # the gamma function: each interval of its series, and both sides of 0
+    Row("lgamma", T(2, 3, low=0.2, high=3), **FLAGS),
+    Row("lgamma", V([-2.6, -0.3, 0.7, 1.6, 2.9, 5.5, 9.5, 40.0]), label="intervals"),
+    Row("digamma", T(2, 3, low=0.2, high=3), **FLAGS),
+    Row("digamma", V([-2.6, -0.3, 0.7, 1.6, 2.9, 5.5, 12.5, 40.0]), order=1, label="intervals"),
+    Row("polygamma", 0, T(2, 3, low=0.5, high=3)),
+    Row("polygamma", 2, T(2, 3, low=0.5, high=3), **FLAGS),
+    Row("polygamma", 3, V([-2.6, -0.3, 0.7, 12.5]), label="intervals"),
+    Row("mvlgamma", T(2, 3, low=1.2, high=3), 3, **FLAGS),
+    Row("erfinv", T(2, 3, low=-0.9, high=0.9), **FLAGS),
+    Row("erfinv", V([-0.7, 0.5, -0.49, 0.01, 0.97]), label="where intervals meet"),
     # rounding; its gradients are zeros that depend on nothing, so there is no second order
     Row("floor", T(2, 3), order=1, **FLAGS),
     Row("ceil", T(2, 3), order=1, **FLAGS),

@@ -1,7 +1,7 @@
 """Every op, one file per family; CONTRIBUTING.md says how to add one.
 
 One element at a time
-    arithmetic, power, pointwise (exp, log, sigmoid), trigonometry, erf, rounding,
+    arithmetic, power, pointwise (exp, log, sigmoid), trigonometry, erf, gamma, rounding,
     clamp (also where, maximum), compare, bitwise, activation (gelu, silu), rectifier (relu and
     its variants)
 Over a dimension
@@ -48,6 +48,7 @@ from .dropout import *
 from .einsum import *
 from .embedding import *
 from .erf import *
+from .gamma import *
 from .gather import *
 from .histogram import *
 from .index import *

@@ -87,7 +87,8 @@ def _tail(a: Array) -> Array:
     return y
 
 
-def _erf64(x: Array) -> Array:
+def erf_array(x: Array) -> Array:
+    """erf x of a float64 array."""
     library = xp(x)
     small = library.abs(x) <= 0.46875
     y = library.empty_like(x)
@@ -98,7 +99,8 @@ def _erf64(x: Array) -> Array:
     return y
 
 
-def _erfc64(x: Array) -> Array:
+def erfc_array(x: Array) -> Array:
+    """erfc x of a float64 array."""
     library = xp(x)
     small = library.abs(x) <= 0.46875
     y = library.empty_like(x)
@@ -116,7 +118,7 @@ def _erf32(x: Array) -> Array:
     return x * _quotient(x * x, ERF_E, ERF_F)
 
 
-def _in_blocks(function: Callable, x: Array) -> Array:
+def in_blocks(function: Callable, x: Array) -> Array:
     """function(x), computed in float64, in x's shape and dtype."""
     library = xp(x)
     flat = library.asarray(x).reshape(-1)
@@ -134,7 +136,7 @@ class Erf(Op):
     saves = ("x",)
 
     def forward(self, x: Array) -> Array:
-        return _in_blocks(_erf64 if x.dtype.itemsize == 8 else _erf32, x)
+        return in_blocks(erf_array if x.dtype.itemsize == 8 else _erf32, x)
 
     def backward(self, g: Any) -> Any:
         (x,) = self.saved
@@ -147,7 +149,7 @@ class Erfc(Op):
     saves = ("x",)
 
     def forward(self, x: Array) -> Array:
-        return _in_blocks(_erfc64, x)
+        return in_blocks(erfc_array, x)
 
     def backward(self, g: Any) -> Any:
         (x,) = self.saved
