@@ -129,6 +129,9 @@ class ModuleState:
     def half(self) -> Any:
         return self.to(tt.float16)
 
+    def bfloat16(self) -> Any:
+        return self.to(tt.bfloat16)
+
     def type(self, dst_type: Any) -> Any:
         return self._apply(lambda tensor: tensor.to(dst_type))
 

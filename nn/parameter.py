@@ -63,7 +63,7 @@ def _conversion(name: str) -> Callable:
         array = getattr(self.data, name)(*args, **kwargs).array
         if array.dtype == _held.__get__(self).dtype and type(array) is type(_held.__get__(self)):
             return self
-        tracked = self.requires_grad and array.dtype.kind == "f"
+        tracked = self.requires_grad and array.dtype.kind in "fV"
         return fill(object.__new__(type(self)), array, tracked)
 
     method.__name__ = name
@@ -158,6 +158,7 @@ class UninitializedTensorMixin(Tensor):
 
     to, cpu, cuda = _conversion("to"), _conversion("cpu"), _conversion("cuda")
     half, float, double = _conversion("half"), _conversion("float"), _conversion("double")
+    bfloat16 = _conversion("bfloat16")
     char, short = _conversion("char"), _conversion("short")
     int, long = _conversion("int"), _conversion("long")
 

@@ -286,13 +286,12 @@ def test_pytorch_training_state(tmp_path: Path) -> None:
             tt.load(tmp_path / "whole.pt", weights_only=flag)
 
 
-def test_pytorch_bfloat16_becomes_float32(tmp_path: Path) -> None:
+def test_pytorch_bfloat16_stays(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     x = torch.randn(50).bfloat16()
     torch.save({"x": x}, tmp_path / "x.pt")
-    with pytest.warns(UserWarning, match="bfloat16 tensors, loaded as float32"):
-        loaded = tt.load(tmp_path / "x.pt")["x"]
-    assert loaded.dtype == tt.float32 and loaded.tolist() == x.tolist()
+    ours = tt.load(tmp_path / "x.pt")["x"]
+    assert ours.dtype is tt.bfloat16 and ours.tolist() == x.tolist()
 
 
 def test_mutated_pytorch_files(tmp_path: Path) -> None:

@@ -38,17 +38,17 @@ def sum_over(x: Any, axes: tuple | None, keepdims: bool = False) -> Any:
     """Sum x, an array or tensor, over `axes`; None for all.
 
     NumPy sums pairwise only in its innermost loop. Outside it, NumPy adds one number at a time,
-    which loses precision in float32, so such sums accumulate in float64.
+    which loses precision in float32, so such sums accumulate in float64; 16-bit ones always.
     """
-    if type(x) is np.ndarray and x.dtype == np.float32 and not _in_one_loop(x, axes):
-        return x.sum(axis=axes, keepdims=keepdims, dtype=np.float64).astype(np.float32)
+    if type(x) is np.ndarray and x.dtype.char in "feE" and not _in_one_loop(x, axes):
+        return x.sum(axis=axes, keepdims=keepdims, dtype=np.float64).astype(x.dtype)
     return x.sum(axis=axes, keepdims=keepdims)
 
 
 def _in_one_loop(x: np.ndarray, axes: tuple | None) -> bool:
     """Whether NumPy sums over `axes` in its innermost loop: they have the smallest strides."""
-    if axes is None:
-        return x.flags.forc
+    if axes is None or x.itemsize == 2:
+        return x.flags.forc and x.itemsize > 2  # 16-bit numbers are never summed as they are
     n = len(axes)
     if x.flags.c_contiguous and axes in (tuple(range(x.ndim - n, x.ndim)), tuple(range(-n, 0))):
         return True

@@ -8,6 +8,7 @@ of a higher category (bool < integer < float).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ class DType:
 
     @property
     def is_floating_point(self) -> bool:
-        return self.dtype.kind == "f"
+        return self.dtype.kind in FLOATS
 
     @property
     def is_complex(self) -> bool:
@@ -58,8 +59,12 @@ class DType:
         return from_numpy_dtype, (self.dtype,)
 
 
-class NameOfDType(DType):
-    """A dtype that NumPy does not have: it can be named and compared, but tensors cannot use it."""
+class HalfDType(DType):
+    """A floating point dtype of 16 bits: `float16` or `bfloat16`.
+
+    Ops compute it in float32 and round the result (`ops/half_precision.py`). That starts when the
+    dtype is first used, so that programs without 16-bit tensors do not pay for it.
+    """
 
     __slots__ = ()
 
@@ -68,16 +73,21 @@ class NameOfDType(DType):
 
     @property
     def dtype(self) -> np.dtype:  # type: ignore[override]
-        raise TypeError(f"{self.name}: got a dtype that NumPy does not have, expected float32")
+        return _first_use(self)
 
     is_floating_point = is_signed = True
     itemsize = 2
 
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, (np.dtype, type)):
+            return getattr(other, "name", getattr(other, "__name__", "")) == self.name
+        return DType.__eq__(self, other)
+
     def __hash__(self) -> int:
-        return hash(self.name)
+        return hash(self.name if self.name == "bfloat16" else np.dtype(self.name))
 
     def __reduce__(self) -> tuple:
-        return NameOfDType, (self.name,)
+        return _by_name, (self.name,)
 
 
 bool_ = DType("bool")
@@ -86,14 +96,46 @@ int8 = DType("int8")
 int16 = DType("int16")
 int32 = DType("int32")
 int64 = DType("int64")
-float16 = DType("float16")
+float16 = HalfDType("float16")
 float32 = DType("float32")
 float64 = DType("float64")
-bfloat16 = NameOfDType("bfloat16")
+bfloat16 = HalfDType("bfloat16")
 
-ALL = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64)
-_BY_NUMPY = {d.dtype: d for d in ALL}
-_default = float32
+ALL = (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64)
+# The kinds of floating point dtypes. NumPy has no letter for bfloat16, whose kind is "V".
+FLOATS = "fV"
+
+_BY_NUMPY = {d.dtype: d for d in ALL if not isinstance(d, HalfDType)}  # those: from first use on
+_halves: dict[str, np.dtype] = {}  # {"float16": …, "bfloat16": …}: the ones in use
+on_first_use: list[Callable[[np.dtype], None]] = []  # called with each of the two when first used
+_default: DType = float32
+
+
+def _first_use(half: HalfDType) -> np.dtype:
+    """The NumPy dtype of float16 or bfloat16; on first use, `on_first_use` is called."""
+    dtype = _halves.get(half.name)
+    if dtype is None:
+        dtype = np.dtype(np.float16) if half is float16 else _bfloat16_of_numpy()
+        for function in on_first_use:
+            function(dtype)
+        _BY_NUMPY[dtype] = half
+        _halves[half.name] = dtype
+    return dtype
+
+
+def _bfloat16_of_numpy() -> np.dtype:
+    try:
+        import ml_dtypes  # here, to keep importing tinytensor fast
+    except ImportError:
+        raise ImportError(
+            "bfloat16: the ml_dtypes package is not installed; run `pip install ml_dtypes`"
+        ) from None
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+def _by_name(name: str) -> DType:
+    """The DType of a name; pickle calls this."""
+    return next(d for d in ALL if d.name == name)
 
 
 def from_numpy_dtype(dtype: np.dtype) -> DType:
@@ -101,13 +143,18 @@ def from_numpy_dtype(dtype: np.dtype) -> DType:
     try:
         return _BY_NUMPY[dtype]
     except KeyError:
+        if dtype.name in ("float16", "bfloat16") and dtype.isnative:
+            return from_numpy_dtype(_by_name(dtype.name).dtype)
         names = ", ".join(d.name for d in ALL)
         raise TypeError(f"dtype: got {dtype}, expected one of {names}") from None
 
 
 def is_supported(dtype: np.dtype) -> bool:
     """Whether there is a DType for a NumPy dtype."""
-    return dtype in _BY_NUMPY
+    try:
+        return from_numpy_dtype(dtype) is not None
+    except TypeError:
+        return False
 
 
 def to_numpy_dtype(dtype: Any) -> np.dtype:
@@ -130,7 +177,7 @@ def set_default_dtype(dtype: Any) -> None:
     """Change the dtype of tensors made from Python floats (float16, float32 or float64)."""
     global _default
     numpy_dtype = to_numpy_dtype(dtype)
-    if numpy_dtype.kind != "f":
+    if numpy_dtype.kind not in FLOATS:
         raise TypeError(f"set_default_dtype: got {dtype}, expected a floating point dtype")
     _default = from_numpy_dtype(numpy_dtype)
 
@@ -144,8 +191,7 @@ def default_float() -> np.dtype:
 # Promotion
 # ------------------------------------------------------------------------------------------
 
-_CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2}
-_SIZES = {d.dtype: d.dtype.itemsize for d in ALL}
+_CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2}
 
 
 def promote_pair(a: np.dtype, b: np.dtype) -> np.dtype:
@@ -158,7 +204,8 @@ def promote_pair(a: np.dtype, b: np.dtype) -> np.dtype:
     category_a, category_b = _CATEGORY[a.kind], _CATEGORY[b.kind]
     if category_a != category_b:
         return a if category_a > category_b else b
-    return np.promote_types(a, b)
+    # bfloat16 with float16 is float32, as neither can hold the other.
+    return np.promote_types(np.float32 if a.kind == "V" else a, np.float32 if b.kind == "V" else b)
 
 
 def _scalar_dtype(value: Any) -> np.dtype:
@@ -215,12 +262,13 @@ def promote_types(type1: Any, type2: Any) -> DType:
 def fitting(name: str, value: float, dtype: np.dtype) -> float:
     """Convert `value` to a number that fits `dtype`, or raise RuntimeError.
 
-    As in PyTorch, negative numbers wrap in uint8, and numbers too large for float16 become inf.
+    As in PyTorch, negative numbers wrap in uint8, and numbers too large for 16 bits become inf.
     """
     if dtype.kind == "b" or 0 <= value <= 127 or (not math.isfinite(value) and dtype.kind == "f"):
         return value
-    if dtype == np.float16:
-        return value if abs(value) < 65520 else math.copysign(math.inf, value)
+    if dtype == np.float16 or dtype.kind == "V":
+        limit = 65520 if dtype.kind == "f" else 3.3961776e38  # from here on it rounds to inf
+        return value if abs(value) < limit else math.copysign(math.inf, value)
     if dtype.kind == "f":
         fits = abs(value) <= float(np.finfo(dtype).max)
     else:
@@ -236,9 +284,9 @@ class finfo:
 
     def __init__(self, type: Any = None):
         numpy_dtype = default_float() if type is None else to_numpy_dtype(type)
-        if numpy_dtype.kind != "f":
+        if numpy_dtype.kind not in FLOATS:
             raise TypeError(f"finfo: got {numpy_dtype}, expected a floating point dtype; see iinfo")
-        limits = np.finfo(numpy_dtype)
+        limits = _finfo_of_bfloat16() if numpy_dtype.kind == "V" else np.finfo(numpy_dtype)
         self.bits, self.dtype = limits.bits, numpy_dtype.name
         self.eps, self.max, self.min = float(limits.eps), float(limits.max), float(limits.min)
         self.tiny = self.smallest_normal = float(limits.tiny)
@@ -254,6 +302,12 @@ class finfo:
         names = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
         limits = ", ".join(f"{name}={getattr(self, name):g}" for name in names)
         return f"finfo({limits}, dtype={self.dtype})"
+
+
+def _finfo_of_bfloat16() -> Any:
+    import ml_dtypes
+
+    return ml_dtypes.finfo(ml_dtypes.bfloat16)
 
 
 class iinfo:

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import devices
 from .autograd.variable import wrap, writes_of
-from .dtype import is_supported
+from .dtype import from_numpy_dtype, is_supported
 from .methods import Methods
 from .ops.convert import copy_of
 from .ops.promote import is_operand
@@ -44,6 +44,8 @@ class Interop(Methods):
                 raise RuntimeError("numpy: the tensor requires grad; use tensor.detach().numpy()")
             if self.is_cuda:
                 raise TypeError("numpy: the tensor is on cuda; use tensor.cpu().numpy()")
+        if self.array.dtype.kind == "V":
+            raise TypeError("numpy: got bfloat16, which NumPy lacks; use tensor.float().numpy()")
         return devices.to_device(self.array, "cpu")
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -135,4 +137,5 @@ def fill(tensor: Any, array: Any, requires_grad: bool = False) -> Any:
 
 def rebuild(cls: type, array: Any, requires_grad: bool) -> Any:
     """Recreate a tensor; pickle calls this."""
+    from_numpy_dtype(array.dtype)
     return fill(object.__new__(cls), array, requires_grad)

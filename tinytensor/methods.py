@@ -269,6 +269,7 @@ class Methods(Operators):
     cpu = ops.convert.cpu
     cuda = ops.convert.cuda
     half = ops.convert.to_half
+    bfloat16 = ops.convert.to_bfloat16
     float = ops.convert.to_float
     double = ops.convert.to_double
     bool = ops.convert.to_bool

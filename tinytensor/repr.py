@@ -111,7 +111,7 @@ def shown_values(array: np.ndarray) -> np.ndarray:
 
 def formatter(values: np.ndarray) -> tuple[Callable[[Any], str], int]:
     """A function that formats one element, and the column width."""
-    if values.dtype.kind != "f":
+    if values.dtype.kind not in "fV":
         width = max(len(str(v)) for v in values.reshape(-1).tolist())
         return lambda v: str(v).rjust(width), width
     write = _float_style(values.astype(np.float64).reshape(-1))

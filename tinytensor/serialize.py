@@ -21,6 +21,7 @@ import numpy as np
 
 from .autograd.variable import Variable, wrap
 from .devices import to_device
+from .dtype import bfloat16, float16
 from .errors import DeviceError
 from .unpickle import read_pickle, read_zip
 
@@ -151,16 +152,19 @@ def _from_safetensors(
     import json
 
     package = _safetensors("load")
+    tensors: dict[str, Any] = {}
     try:
         if isinstance(source, Path):
             with package.safe_open(source, framework="np") as file:
                 metadata = file.metadata() or {}
-                names = list(file.keys())
-                tensors = {key: wrap(np.array(file.get_tensor(key))) for key in names}
+                for key in file.keys():  # noqa: SIM118  # not a dict
+                    _know(file.get_slice(key).get_dtype())
+                    tensors[key] = wrap(np.array(file.get_tensor(key)))
         else:
             content = source.getvalue()
-            arrays = package.numpy.load(content)
-            tensors = {key: wrap(np.array(array)) for key, array in arrays.items()}
+            for key, found in package.deserialize(content):
+                array = np.frombuffer(found["data"], _know(found["dtype"])).reshape(found["shape"])
+                tensors[key] = wrap(array.copy())
             header = content[8 : 8 + int.from_bytes(content[:8], "little")]
             metadata = json.loads(header).get("__metadata__") or {}
     except Exception as error:  # its own error types, OverflowError, TypeError, …
@@ -175,6 +179,20 @@ def _from_safetensors(
         return _rebuild(json.loads(metadata[_OUTLINE]), tensors, 0)
     except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
         raise RuntimeError(f"load: {name} has a damaged outline ({error})") from None
+
+
+# The names of dtypes in a safetensors file
+_DTYPES = {
+    "F64": "float64", "F32": "float32", "F16": "float16", "BF16": "bfloat16", "I64": "int64",
+    "I32": "int32", "I16": "int16", "I8": "int8", "U8": "uint8", "BOOL": "bool",
+    "C64": "complex64",
+}  # fmt: skip
+
+
+def _know(name: str) -> np.dtype:
+    """The NumPy dtype of a safetensors dtype; bfloat16 and float16 are in use from now on."""
+    dtype = {"BF16": bfloat16, "F16": float16}.get(name)
+    return np.dtype(_DTYPES[name]) if dtype is None else dtype.dtype
 
 
 # ------------------------------------------------------------------------------------------

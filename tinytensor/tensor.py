@@ -155,7 +155,7 @@ class Tensor(Interop):
         return offset_in(storage_of(self), self.array)
 
     def is_floating_point(self) -> bool:
-        return self.array.dtype.kind == "f"
+        return self.array.dtype.kind in "fV"
 
     def is_signed(self) -> bool:
         return self.dtype.is_signed
@@ -219,7 +219,7 @@ class Tensor(Interop):
                 "requires_grad_: this tensor is the result of an op, only a leaf's flag can be "
                 "cleared; use detach()"
             )
-        if requires_grad and self.array.dtype.kind != "f":
+        if requires_grad and self.array.dtype.kind not in "fV":
             raise RuntimeError(
                 f"requires_grad_: got dtype {self.dtype.name}, only floating point tensors can "
                 "require gradients"
@@ -339,7 +339,7 @@ class Tensor(Interop):
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"data: got {type(value).__name__}, expected a Tensor")
-        if self._tracked and value.array.dtype.kind != "f":
+        if self._tracked and value.array.dtype.kind not in "fV":
             raise RuntimeError(
                 f"data: got dtype {value.dtype.name} for a tensor that requires grad, expected "
                 "floating point"

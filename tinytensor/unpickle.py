@@ -19,11 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from .autograd.site import warn
 from .autograd.variable import wrap
 from .backend import xp
 from .devices import device
-from .dtype import from_numpy_dtype
+from .dtype import bfloat16, from_numpy_dtype
 from .size import Size
 
 # PyTorch's storage classes, and the NumPy dtype of their elements.
@@ -34,7 +33,7 @@ _STORAGES = {
 }  # fmt: skip
 _DTYPES = {
     "float64": "f8", "float32": "f4", "float16": "f2", "int64": "i8", "int32": "i4", "int16": "i2",
-    "int8": "i1", "uint8": "u1", "bool": "?", "bfloat16": "f4",
+    "int8": "i1", "uint8": "u1", "bool": "?",
 }  # fmt: skip
 
 
@@ -86,6 +85,8 @@ class Restricted(pickle.Unpickler):
             return _STORAGES[name]
         if module == "torch" and name in _DTYPES:
             return from_numpy_dtype(np.dtype(_DTYPES[name]))
+        if module == "torch" and name == "bfloat16":
+            return bfloat16
         found = _functions().get((module, name))
         if found is not None:
             return found
@@ -108,12 +109,9 @@ class Restricted(pickle.Unpickler):
             raise pickle.UnpicklingError(f"load: {self._file_name} has an unknown reference")
         if key not in self._storages:
             raw = self._read(key)
-            if dtype == "bfloat16":  # the upper half of a float32
-                warn(f"load: {self._file_name} has bfloat16 tensors, loaded as float32")
-                halves = np.frombuffer(raw, "<u2", count)
-                array = (halves.astype(np.uint32) << 16).view(np.float32)
-            else:
-                array = np.frombuffer(raw, np.dtype(dtype), count).copy()
+            element = bfloat16.dtype if dtype == "bfloat16" else np.dtype(dtype)
+            from_numpy_dtype(element)
+            array = np.frombuffer(raw, element, count).copy()
             self._storages[key] = self._place(wrap(array), location).array
         return self._storages[key]
 

@@ -72,6 +72,9 @@ class PackedSequence(_Fields):
     def half(self) -> PackedSequence:
         return self.to(tt.float16)
 
+    def bfloat16(self) -> PackedSequence:
+        return self.to(tt.bfloat16)
+
     def long(self) -> PackedSequence:
         return self.to(tt.int64)
 

@@ -132,8 +132,8 @@ class Op(Node):
     @classmethod
     def apply(cls, *args: Any) -> Any:
         """Run forward, and record it if an argument requires grad: the four parts below.
-
-        Returns a tensor (or a tuple of them), or a raw result if no argument is a tensor.
+        Returns a tensor (or a tuple of them), or a raw result if no argument is a tensor. Once
+        16-bit tensors exist, ops/half_precision.py puts its own version before this one.
         """
         # 1. The arguments: raw arrays for forward, edges for the graph.
         node, raw, edges = _new(cls), [], []
@@ -190,7 +190,7 @@ class Op(Node):
 
         # 4. The node in the graph.
         dtype = out.dtype
-        if tracked and dtype.kind == "f":
+        if tracked and dtype.kind in "fV":
             tensor._tracked = True
             tensor._node = node
             node._edges = edges

@@ -46,7 +46,7 @@ def wrap_outputs(node: Op, outs: Iterable, args: tuple, edges: list) -> tuple:
         enter_graph(node, edges, shapes, dtypes)
         node._saved = node._save(args, None) if node._plan else ()
         for index, tensor in enumerate(tensors):
-            if tensor.array.dtype.kind == "f":
+            if tensor.array.dtype.kind in "fV":
                 tensor._tracked = True
                 tensor._node = Output(node, index, tensor.array)
     if node.view:
@@ -72,7 +72,7 @@ def fill_missing(node: Op, grads: list) -> list:
     known = next(g for g in grads if g is not None)
     library = xp(unwrap(known))
     for i, g in enumerate(grads):
-        if g is None and node._dtype[i].kind == "f":
+        if g is None and node._dtype[i].kind in "fV":
             grads[i] = wrap_like(library.zeros(node._shape[i], node._dtype[i]), known)
     return grads
 

@@ -170,7 +170,7 @@ def fit(value: Any, edge: Any, node: Op) -> Any:
         value = sum_to(value, shape, node)
     found = unwrap(value).dtype
     if found != dtype:
-        if found.kind != "f":
+        if found.kind not in "fV":
             raise GradientError(
                 f"{node.op_name}: backward gave a gradient of dtype {found}, expected {dtype}"
                 f"{outside.where(node)}"

@@ -141,9 +141,10 @@ class Generator:
         """Numbers in [0, 1)."""
         if dtype.itemsize >= 4:
             return self.stream.random(shape, dtype=dtype)
-        # Multiples of 2⁻¹¹, exact in float16: rounding other numbers could give 1.
-        draw = self.stream.random(shape, dtype=np.float32) * 2048
-        return (draw.astype(np.int16) / 2048).astype(dtype)
+        # Multiples of 2⁻¹¹ or 2⁻⁸, exact in 16 bits: rounding other numbers could give 1.
+        steps = 2048 if dtype.kind == "f" else 256
+        draw = self.stream.random(shape, dtype=np.float32) * steps
+        return (draw.astype(np.int16) / steps).astype(dtype)
 
     def normal(self, shape: tuple, dtype: np.dtype) -> Array:
         """Normal numbers of mean 0 and variance 1."""

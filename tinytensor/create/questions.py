@@ -17,7 +17,7 @@ def is_tensor(obj: Any) -> bool:
 
 def is_floating_point(input: Tensor) -> bool:
     """Whether the tensor's dtype is a floating point one."""
-    return input.array.dtype.kind == "f"
+    return input.array.dtype.kind in "fV"
 
 
 def numel(input: Tensor) -> int:

@@ -17,7 +17,7 @@ from ..autograd.inplace import assign
 from ..autograd.variable import Variable, unwrap, wrap
 from ..backend import Array, xp
 from ..devices import module_for
-from ..dtype import default_float, int64, to_numpy_dtype
+from ..dtype import default_float, finfo, int64, to_numpy_dtype
 from ..errors import ShapeError
 from .generator import (
     Generator,
@@ -58,7 +58,7 @@ def _new(library: Any, values: Any, dtype: np.dtype, requires_grad: bool = False
 
 
 def _float_only(name: str, dtype: np.dtype) -> None:
-    if dtype.kind != "f":
+    if dtype.kind not in "fV":
         raise NotImplementedError(f"{name}: got dtype {dtype}, expected a floating point dtype")
 
 
@@ -108,7 +108,7 @@ def _bounds(name: str, low: Any, high: Any, dtype: np.dtype) -> tuple[int, int]:
         raise TypeError(f"{name}: got the range [{low}, {high}), expected integers") from None
     if low >= high:
         raise RuntimeError(f"{name}: low={low} must be below high={high}")
-    smallest, largest = _integer_range(dtype) if dtype.kind != "f" else (-(2**63), 2**63 - 1)
+    smallest, largest = _integer_range(dtype) if dtype.kind not in "fV" else (-(2**63), 2**63 - 1)
     if low < smallest or high - 1 > largest:
         raise RuntimeError(f"{name}: the range [{low}, {high}) does not fit {dtype}")
     return low, high
@@ -118,8 +118,8 @@ def _integer_range(dtype: np.dtype) -> tuple[int, int]:
     """The smallest and the largest integer that can be drawn for a dtype."""
     if dtype.kind == "b":
         return 0, 1
-    if dtype.kind == "f":
-        largest = 2 ** (np.finfo(dtype).nmant + 1)  # up to here it holds every integer
+    if dtype.kind in "fV":
+        largest = round(2 / finfo(dtype).eps)  # up to here it holds every integer
         return -largest, largest
     return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
 
@@ -217,9 +217,11 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
     """num_samples indices from each row of weights: (C) → (S), (N, C) → (N, S)."""
     require_tensor("multinomial", input)
     weights = input.array
+    if weights.dtype.kind == "V":
+        weights = weights.astype(np.float32)
     if weights.ndim not in (1, 2):
         raise ShapeError(f"multinomial: input has shape {weights.shape}, expected (C) or (N, C)")
-    if weights.dtype.kind != "f":
+    if weights.dtype.kind not in "fV":
         raise RuntimeError(f"multinomial: input is {weights.dtype}, expected floating point")
     library = xp(weights)
     if not bool((library.isfinite(weights) & (weights >= 0)).all()):

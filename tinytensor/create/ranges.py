@@ -43,7 +43,7 @@ def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = No
         array = library.arange(start, end, step, dtype=INT64)
     else:
         count = math.ceil((end - start) / step)
-        if numpy_dtype.kind != "f":  # float arguments set only the length of an integer range
+        if numpy_dtype.kind not in "fV":  # float arguments set only the length of an integer range
             start, step = int(start), int(step)
         array = start + step * library.arange(count, dtype=np.float64)
     return wrap(_to_dtype(array, numpy_dtype)).requires_grad_(requires_grad)
@@ -70,7 +70,7 @@ def _evenly(name: str, start: Any, end: Any, steps: Any, dtype: np.dtype, device
     steps = operator.index(steps)
     if steps < 0:
         raise RuntimeError(f"{name}: steps={steps}, expected a non-negative number")
-    if dtype.kind != "f":
+    if dtype.kind not in "fV":
         start, end = int(start), int(end)
     index = module_for(device).arange(steps, dtype=np.float64)
     step = (end - start) / (steps - 1) if steps > 1 else 0.0

@@ -24,11 +24,12 @@ Losses
 Shared by them, without an op to call
     promote (dtypes), dims (arguments that name dimensions), parse_index,
     accumulate (y[i] += x), windows, blockwise (large arrays in blocks), loss_reduction (mean, sum
-    or none), return_types
+    or none), return_types, half_precision (float16 and bfloat16)
 """
 
 from typing import TYPE_CHECKING
 
+from . import half_precision as half_precision  # changes how ops run on 16-bit tensors
 from .activation import *
 from .adaptive_pooling import *
 from .arithmetic import *

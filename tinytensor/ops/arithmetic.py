@@ -117,11 +117,11 @@ def _is_bool(value: Any) -> bool:
 def _scaled(name: str, a: Any, b: Any, alpha: float) -> Any:
     """alpha·b, for operands that are already promoted."""
     dtype = common_dtype(name, a, b)
-    if isinstance(alpha, float) and dtype.kind != "f":
+    if isinstance(alpha, float) and dtype.kind not in "fV":
         raise RuntimeError(
             f"{name}: got alpha={alpha} for {dtype} tensors, expected an integer alpha"
         )
-    if isinstance(b, Variable) and isinstance(alpha, (int, float)) and dtype.kind == "f":
+    if isinstance(b, Variable) and isinstance(alpha, (int, float)) and dtype.kind in "fV":
         return Scale.apply(cast(b, dtype), alpha)
     return Mul.apply(*promote(b, bool(alpha) if dtype.kind == "b" else alpha))
 
@@ -351,7 +351,7 @@ def lerp(input: Tensor, end: Tensor, weight: Operand) -> Tensor:
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
     """input + (value·tensor1)·tensor2"""
     dtype = common_dtype("addcmul", tensor1, tensor2)
-    if dtype.kind != "f":
+    if dtype.kind not in "fV":
         return add(input, mul(tensor1, tensor2), alpha=value)
     return add(input, mul(_times(value, tensor1, dtype), tensor2))
 
@@ -359,7 +359,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
     """input + (value·tensor1)/tensor2"""
     dtype = common_dtype("addcdiv", tensor1, tensor2)
-    if dtype.kind != "f":
+    if dtype.kind not in "fV":
         raise RuntimeError(
             "addcdiv: got integer tensor1 and tensor2, expected floating point; convert one first"
         )

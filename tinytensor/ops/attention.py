@@ -121,7 +121,7 @@ def _check(name: str, query: Any, key: Any, value: Any) -> None:
                 f"{name}: {what} has shape {array.shape}, expected at least 2 dimensions, "
                 "(…, length, width)"
             )
-        if array.dtype != given["query"].dtype or array.dtype.kind != "f":
+        if array.dtype != given["query"].dtype or array.dtype.kind not in "fV":
             raise RuntimeError(
                 f"{name}: {what} is {array.dtype}, query is {given['query'].dtype}, expected one "
                 "floating point dtype"
@@ -208,7 +208,7 @@ def _bias(name: str, attn_mask: Any, is_causal: bool, shape: tuple, like: Array)
             f"{name}: attn_mask has shape {mask.shape}, expected one that broadcasts to {shape}, "
             "with a row for each query and a column for each key"
         )
-    return attn_mask if mask.dtype.kind == "f" else _as_bias(mask, like)
+    return attn_mask if mask.dtype.kind in "fV" else _as_bias(mask, like)
 
 
 def _as_bias(allowed: Array, like: Array) -> Array:

@@ -89,7 +89,7 @@ def bitwise_xor(input: Operand, other: Operand) -> Tensor:
 def bitwise_not(input: Tensor) -> Tensor:
     """Every bit flipped; for bools: not."""
     dtype = array_of("bitwise_not", input).dtype
-    if dtype.kind == "f":
+    if dtype.kind in "fV":
         raise TypeError(f"bitwise_not: got dtype {dtype}, expected integers or bools")
     return BitwiseNot.apply(input)
 

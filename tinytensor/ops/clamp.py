@@ -11,6 +11,7 @@ from ..autograd.arguments import require_tensor
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
+from ..dtype import finfo
 from .compare import isfinite, isnan
 from .masked import nonzero
 from .promote import (
@@ -234,6 +235,11 @@ def nan_to_num(
     By default infinities become the dtype's largest and smallest number.
     """
     require_tensor("nan_to_num", input)
+    dtype = unwrap(input).dtype
+    if dtype.itemsize == 2 and dtype.kind in "fV":  # the op itself sees float32
+        limits = finfo(dtype)
+        posinf = limits.max if posinf is None else posinf
+        neginf = limits.min if neginf is None else neginf
     return NanToNum.apply(input, nan, posinf, neginf)
 
 

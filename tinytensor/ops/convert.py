@@ -18,6 +18,7 @@ from ..backend import Array
 from ..devices import device, device_of, to_device
 from ..dtype import (
     DType,
+    bfloat16,
     bool_,
     float16,
     float32,
@@ -148,6 +149,7 @@ _TYPE_NAMES = {
     int32: "IntTensor",
     int64: "LongTensor",
     float16: "HalfTensor",
+    bfloat16: "BFloat16Tensor",
     float32: "FloatTensor",
     float64: "DoubleTensor",
 }
@@ -178,6 +180,7 @@ def _conversion(dtype: DType) -> Callable:
 
 
 to_half = _conversion(float16)
+to_bfloat16 = _conversion(bfloat16)
 to_float = _conversion(float32)
 to_double = _conversion(float64)
 to_bool = _conversion(bool_)

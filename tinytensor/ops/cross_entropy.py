@@ -233,7 +233,7 @@ def _with_probabilities(
     input: Any, target: Any, weight: Array | None, reduction: str, smoothing: float
 ) -> Any:
     """−Σ target·log softmax(input) over the classes, each class with its weight."""
-    if unwrap(target).dtype.kind != "f":
+    if unwrap(target).dtype.kind not in "fV":
         raise RuntimeError(
             f"cross_entropy: target has the shape of input, {tuple(input.shape)}, which means "
             f"probabilities, but dtype {unwrap(target).dtype}, expected floating point"

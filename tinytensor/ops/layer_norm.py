@@ -14,6 +14,7 @@ import numpy as np
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, is_array
+from ..dtype import finfo
 from ..errors import ShapeError
 from ..kernels.machinery.route import accelerated
 from .power import rsqrt
@@ -184,13 +185,14 @@ def rms_norm(
     """Divide by the root mean square over the last dimensions, then ·weight.
 
     input (…, *normalized_shape), weight of the shape normalized_shape. eps: by default the machine
-    epsilon of the input's dtype.
+    epsilon of the dtype that it is computed in.
     """
     require_float("rms_norm", input)
     shape, axes, of = normalized_axes("rms_norm", input, normalized_shape)
     check_parameter("rms_norm", "weight", weight, shape, of, input)
     if eps is None:
-        eps = float(np.finfo(unwrap(input).dtype).eps)
+        dtype = unwrap(input).dtype
+        eps = finfo(dtype if dtype.itemsize > 2 else np.float32).eps
     return RmsNorm.apply(input, weight, axes, eps)
 
 

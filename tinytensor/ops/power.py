@@ -87,7 +87,7 @@ def pow(input: Operand, exponent: Operand) -> Tensor:
     if not hasattr(unwrap(power), "dtype"):
         dtype = array_of("pow", base).dtype
         check_number_fits("pow", dtype, exponent)
-        if exponent < 0 and dtype.kind != "f":
+        if exponent < 0 and dtype.kind not in "fV":
             raise RuntimeError(
                 f"pow: got integers to the negative power {exponent}, expected a power ≥ 0; "
                 "convert the tensor to floating point first"

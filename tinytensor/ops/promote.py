@@ -55,7 +55,7 @@ def promote(a: Any, b: Any, name: str = "op") -> tuple[Any, Any]:
 def promote_float(a: Any, b: Any, name: str = "op") -> tuple[Any, Any]:
     """As `promote`, but integers become floats: for division and similar ops."""
     dtype = common_dtype(name, a, b)
-    return promote_to(dtype if dtype.kind == "f" else default_float(), a, b)
+    return promote_to(dtype if dtype.kind in "fV" else default_float(), a, b)
 
 
 def promote_to(dtype: np.dtype, *operands: Any) -> Any:
@@ -86,7 +86,7 @@ def is_operand(value: Any) -> bool:
 def _as_operand(value: Any, dtype: np.dtype) -> Any:
     if isinstance(value, (Variable, np.generic)) or is_array(value):
         return cast(value, dtype)
-    if dtype.kind == "f":
+    if dtype.kind in "fV":
         return float(value)
     return np.asarray(value).astype(dtype).item()  # 300 in uint8 is 44, as in PyTorch
 
@@ -103,9 +103,9 @@ def check_number_fits(name: str, dtype: np.dtype, *values: Any) -> None:
 def as_float(name: str, x: Any) -> Any:
     """A tensor or array in floating point: integers in the default dtype."""
     if isinstance(x, Variable):
-        return x if x.array.dtype.kind == "f" else cast(x, default_float())
+        return x if x.array.dtype.kind in "fV" else cast(x, default_float())
     array = array_of(name, x)
-    return array if array.dtype.kind == "f" else array.astype(default_float())
+    return array if array.dtype.kind in "fV" else array.astype(default_float())
 
 
 def apply_wide(name: str, op: type[Op], input: Any, *args: Any) -> Any:
@@ -128,7 +128,7 @@ def apply_wide(name: str, op: type[Op], input: Any, *args: Any) -> Any:
 def require_float(name: str, input: Any, error: type = RuntimeError) -> None:
     """Refuse integers and booleans."""
     dtype = array_of(name, input).dtype
-    if dtype.kind != "f":
+    if dtype.kind not in "fV":
         raise error(
             f"{name}: got dtype {dtype}, expected a floating point dtype; convert with .float()"
         )

@@ -97,7 +97,7 @@ def _summable(name: str, input: Any, dtype: Any) -> Any:
     """`input` in the dtype asked for; integers and booleans otherwise in int64."""
     if dtype is not None:
         return cast(input, to_numpy_dtype(dtype))
-    return input if array_of(name, input).dtype.kind == "f" else cast(input, int64.dtype)
+    return input if array_of(name, input).dtype.kind in "fV" else cast(input, int64.dtype)
 
 
 def reduced_dims(name: str, input: Any, dim: Any) -> tuple[int, ...] | None:

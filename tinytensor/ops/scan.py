@@ -85,7 +85,7 @@ def _scan(name: str, op: Any, input: Any, dim: Any, dtype: Any = None) -> Any:
     dim = normalize_dim(name, dim, array_of(name, input).ndim)
     if dtype is not None:
         input = cast(input, to_numpy_dtype(dtype))
-    elif unwrap(input).dtype.kind != "f":
+    elif unwrap(input).dtype.kind not in "fV":
         input = cast(input, int64.dtype)
     result = op.apply(atleast_1d(input), dim)
     return result if input.ndim else result.reshape(())

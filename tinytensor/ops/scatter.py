@@ -219,7 +219,7 @@ def scatter_reduce(
         ones = xp(raw).ones(raw.shape, dtype=dtype)
         count = Ungather.apply(ones, sizes, dim, raw)
         count = count + 1 if include_self else xp(raw).maximum(count, 1)
-        y = y / count if dtype.kind == "f" else y // count
+        y = y / count if dtype.kind in "fV" else y // count
     return y if shape else y.reshape(())
 
 
@@ -229,7 +229,7 @@ def _neutral(reduce: str, dtype: np.dtype) -> Any:
         return 0
     if reduce == "prod":
         return 1
-    if dtype.kind == "f":
+    if dtype.kind in "fV":
         return -np.inf if reduce == "amax" else np.inf
     if dtype.kind == "b":
         return reduce == "amin"

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..autograd.arguments import array_of, require_tensor
 from ..autograd.op import Op
 from ..autograd.site import warn
@@ -116,9 +118,10 @@ def gumbel_softmax(
     array = array_of("gumbel_softmax", logits)
     library = xp(array)
     # −log of an exponential variable; 1 − u avoids log 0
-    uniform = 1 - generator_for(array).uniform(array.shape, array.dtype)
-    noise = -library.log(-library.log(uniform) + float(library.finfo(array.dtype).tiny))
-    soft = softmax((logits + noise) / tau, dim)
+    dtype = array.dtype if array.itemsize > 2 else np.dtype(np.float32)
+    uniform = 1 - generator_for(array).uniform(array.shape, dtype)
+    noise = -library.log(-library.log(uniform) + float(library.finfo(dtype).tiny))
+    soft = softmax((logits + noise.astype(array.dtype, copy=False)) / tau, dim)
     if not hard:
         return soft
     chosen = unwrap(soft)

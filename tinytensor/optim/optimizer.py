@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
+
 from ..autograd.mode import run_in_mode
 from ..autograd.settings import enable_grad
 from ..autograd.site import warn
@@ -100,11 +102,23 @@ class Optimizer:
                 try:
                     if is_new and has_state:
                         state.update(self.new_state(p.array, group))
-                    self.update(p.array, p._grad.array, state, group)
+                    if p.array.dtype.kind == "V":
+                        self._update_bfloat16(p.array, p._grad.array, state, group)
+                    else:
+                        self.update(p.array, p._grad.array, state, group)
                 except BaseException:
                     if is_new:
                         state.clear()
                     raise
+
+    def _update_bfloat16(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
+        """Update a bfloat16 parameter: in float32, rounded, and so is its state."""
+        narrow, wide = parameter.dtype, np.float32
+        state.update({k: v.astype(wide) for k, v in state.items() if has_dtype(v, narrow)})
+        result = parameter.astype(wide)
+        self.update(result, gradient.astype(wide), state, group)
+        parameter[...] = result
+        state.update({k: v.astype(narrow) for k, v in state.items() if has_dtype(v, wide)})
 
     def sweep(self, parameters: list, group: dict) -> list:
         """Update many parameters with one kernel, if the optimiser has one; return the others."""
@@ -189,3 +203,8 @@ def descent(parameter: Any, gradient: Any, group: dict[str, Any]) -> Any:
 def zeros_like(parameter: Any, *names: str) -> dict[str, Any]:
     """{name: zeros in the shape and dtype of the parameter}, for `new_state`."""
     return {name: xp(parameter).zeros_like(parameter) for name in names}
+
+
+def has_dtype(value: Any, dtype: Any) -> bool:
+    """Whether `value` is an array of this dtype."""
+    return is_array(value) and value.dtype == dtype
