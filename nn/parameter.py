@@ -63,7 +63,7 @@ def _conversion(name: str) -> Callable:
         array = getattr(self.data, name)(*args, **kwargs).array
         if array.dtype == _held.__get__(self).dtype and type(array) is type(_held.__get__(self)):
             return self
-        tracked = self.requires_grad and array.dtype.kind in "fV"
+        tracked = self.requires_grad and array.dtype.kind in "fVc"
         return fill(object.__new__(type(self)), array, tracked)
 
     method.__name__ = name

@@ -28,6 +28,8 @@ from .dtype import DType as dtype
 from .dtype import (
     bfloat16,
     can_cast,
+    complex64,
+    complex128,
     finfo,
     float16,
     float32,
@@ -89,6 +91,7 @@ if TYPE_CHECKING:  # found by __getattr__
 __version__ = "0.1.0"
 
 half, float, double = float16, float32, float64
+cfloat, cdouble = complex64, complex128
 short, int, long = int16, int32, int64
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
 newaxis = None
@@ -98,7 +101,8 @@ detach = Tensor.detach
 __all__ = [
     "AnomalyError", "DeviceError", "GradcheckError", "GradientError", "OutOfMemoryError",
     "ShapeError", "Size", "Tensor", "accelerator", "amp", "autograd", "backends", "bfloat16",
-    "bool", "can_cast", "cuda", "detach", "device", "distributed", "distributions", "double",
+    "bool", "can_cast", "cdouble", "cfloat", "complex128", "complex64", "cuda", "detach", "device",
+    "distributed", "distributions", "double",
     "dtype", "e", "enable_grad", "finfo", "float", "float16", "float32", "float64", "func", "fx",
     "get_default_device", "get_default_dtype", "get_kernels", "get_num_threads", "half", "iinfo",
     "inf", "inference_mode", "int", "int16", "int32", "int64", "int8", "is_grad_enabled",

@@ -2,7 +2,7 @@
 
 A `DType` is a thin, comparable wrapper around a NumPy dtype. Promotion: a tensor with dimensions
 outranks a 0-d tensor, which outranks a Python number; a lower rank changes the result only if it is
-of a higher category (bool < integer < float).
+of a higher category (bool < integer < float < complex).
 """
 
 from __future__ import annotations
@@ -29,15 +29,23 @@ class DType:
 
     @property
     def is_complex(self) -> bool:
-        return False
+        return self.dtype.kind == "c"
 
     @property
     def is_signed(self) -> bool:
-        return self.dtype.kind in "if"
+        return self.dtype.kind in "ifc"
 
     @property
     def itemsize(self) -> int:
         return self.dtype.itemsize
+
+    def to_real(self) -> DType:
+        """The dtype of the real part: float32 for complex64; a real dtype is its own."""
+        return from_numpy_dtype(real_dtype(self.dtype))
+
+    def to_complex(self) -> DType:
+        """The dtype whose real part has this one: complex64 for float32."""
+        return from_numpy_dtype(complex_dtype(self.dtype))
 
     def __repr__(self) -> str:
         return f"tinytensor.{self.name}"
@@ -100,8 +108,15 @@ float16 = HalfDType("float16")
 float32 = DType("float32")
 float64 = DType("float64")
 bfloat16 = HalfDType("bfloat16")
+complex64 = DType("complex64")
+complex128 = DType("complex128")
 
-ALL = (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64)
+# fmt: off
+ALL = (
+    bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64,
+    complex128,
+)
+# fmt: on
 # The kinds of floating point dtypes. NumPy has no letter for bfloat16, whose kind is "V".
 FLOATS = "fV"
 
@@ -187,11 +202,23 @@ def default_float() -> np.dtype:
     return _default.dtype
 
 
+def complex_dtype(dtype: np.dtype) -> np.dtype:
+    """complex128 for float64 and complex128, otherwise complex64."""
+    return complex128.dtype if dtype in (float64.dtype, complex128.dtype) else complex64.dtype
+
+
+def real_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype of the real part of complex numbers; any other dtype unchanged."""
+    if dtype.kind != "c":
+        return dtype
+    return float64.dtype if dtype == complex128.dtype else float32.dtype
+
+
 # ------------------------------------------------------------------------------------------
 # Promotion
 # ------------------------------------------------------------------------------------------
 
-_CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2}
+_CATEGORY = {"b": 0, "u": 1, "i": 1, "f": 2, "V": 2, "c": 3}
 
 
 def promote_pair(a: np.dtype, b: np.dtype) -> np.dtype:
@@ -202,7 +229,7 @@ def promote_pair(a: np.dtype, b: np.dtype) -> np.dtype:
     if a == b:
         return a
     category_a, category_b = _CATEGORY[a.kind], _CATEGORY[b.kind]
-    if category_a != category_b:
+    if category_a != category_b and {a.kind, b.kind} != {"f", "c"}:
         return a if category_a > category_b else b
     # bfloat16 with float16 is float32, as neither can hold the other.
     return np.promote_types(np.float32 if a.kind == "V" else a, np.float32 if b.kind == "V" else b)
@@ -213,6 +240,8 @@ def _scalar_dtype(value: Any) -> np.dtype:
         return bool_.dtype
     if isinstance(value, (int, np.integer)):
         return int64.dtype
+    if isinstance(value, (complex, np.complexfloating)):
+        return complex_dtype(_default.dtype)
     return _default.dtype
 
 
@@ -233,7 +262,8 @@ def result_dtype(*operands: Any) -> np.dtype:
         if dtype is None:
             continue
         if result is None or _CATEGORY[dtype.kind] > _CATEGORY[result.kind]:
-            result = dtype
+            keeps_size = result is not None and result.kind in FLOATS and dtype.kind == "c"
+            result = complex_dtype(result) if keeps_size else dtype  # type: ignore[arg-type]
     assert result is not None
     return result
 
@@ -259,12 +289,16 @@ def promote_types(type1: Any, type2: Any) -> DType:
 # ------------------------------------------------------------------------------------------
 
 
-def fitting(name: str, value: float, dtype: np.dtype) -> float:
+def fitting(name: str, value: Any, dtype: np.dtype) -> Any:
     """Convert `value` to a number that fits `dtype`, or raise RuntimeError.
 
     As in PyTorch, negative numbers wrap in uint8, and numbers too large for 16 bits become inf.
     """
-    if dtype.kind == "b" or 0 <= value <= 127 or (not math.isfinite(value) and dtype.kind == "f"):
+    if isinstance(value, complex):
+        if dtype.kind != "c":
+            raise RuntimeError(f"{name}: {value} is complex, expected a number for {dtype}")
+        return value
+    if dtype.kind in "bc" or 0 <= value <= 127 or (not math.isfinite(value) and dtype.kind == "f"):
         return value
     if dtype == np.float16 or dtype.kind == "V":
         limit = 65520 if dtype.kind == "f" else 3.3961776e38  # from here on it rounds to inf
@@ -280,10 +314,13 @@ def fitting(name: str, value: float, dtype: np.dtype) -> float:
 
 
 class finfo:
-    """The limits of a floating point dtype: eps, max, min, tiny, smallest_normal, bits."""
+    """The limits of a floating point dtype: eps, max, min, tiny, smallest_normal, bits.
+
+    Of a complex dtype, those of its real part.
+    """
 
     def __init__(self, type: Any = None):
-        numpy_dtype = default_float() if type is None else to_numpy_dtype(type)
+        numpy_dtype = default_float() if type is None else real_dtype(to_numpy_dtype(type))
         if numpy_dtype.kind not in FLOATS:
             raise TypeError(f"finfo: got {numpy_dtype}, expected a floating point dtype; see iinfo")
         limits = _finfo_of_bfloat16() if numpy_dtype.kind == "V" else np.finfo(numpy_dtype)

@@ -73,10 +73,21 @@ class Interop(Methods):
         return bool(self.array.item())
 
     def __float__(self) -> float:
-        return float(self._only_element("float"))
+        return float(self._real_element("float"))
 
     def __int__(self) -> int:
-        return int(self._only_element("int"))
+        return int(self._real_element("int"))
+
+    def __complex__(self) -> complex:
+        return complex(self._only_element("complex"))
+
+    def _real_element(self, name: str) -> Any:
+        value = self._only_element(name)
+        if isinstance(value, complex):
+            if value.imag:
+                raise RuntimeError(f"{name}: got {value}, expected a real number; use .real")
+            return value.real
+        return value
 
     def _only_element(self, name: str) -> Any:
         if self.array.size != 1:

@@ -30,6 +30,16 @@ def shape_in_place(function: Callable) -> Callable:
     return method
 
 
+def write_part(name: str) -> Callable:
+    """Make the setter of x.real or x.imag, which writes into x."""
+
+    def setter(self: Any, value: Any) -> None:
+        part = getattr(self, name)
+        inplace.assign(part, ..., value, name)
+
+    return setter
+
+
 class Methods(Operators):
     """A tensor with operators and methods, grouped by family as in `ops/__init__.py`."""
 
@@ -55,7 +65,7 @@ class Methods(Operators):
     abs, abs_ = ops.abs, in_place(ops.abs)
     absolute, absolute_ = abs, abs_
     sign, sign_ = ops.sign, in_place(ops.sign)
-    sgn, sgn_ = sign, sign_
+    sgn, sgn_ = ops.sgn, in_place(ops.sgn)
     square, square_ = ops.square, in_place(ops.square)
     sqrt, sqrt_ = ops.sqrt, in_place(ops.sqrt)
     rsqrt, rsqrt_ = ops.rsqrt, in_place(ops.rsqrt)
@@ -77,6 +87,16 @@ class Methods(Operators):
     def where(self, condition: Any, other: Any) -> Any:
         """self where the condition holds, other elsewhere."""
         return ops.where(condition, self, other)
+
+    # ---- complex numbers
+    angle = ops.angle
+    conj = ops.conj
+    conj_physical, conj_physical_ = ops.conj_physical, in_place(ops.conj_physical)
+    resolve_conj = ops.resolve_conj
+    resolve_neg = ops.resolve_neg
+    isreal = ops.isreal
+    real = property(ops.real, write_part("real"))
+    imag = property(ops.imag, write_part("imag"))
 
     # ---- pointwise
     exp, exp_ = ops.exp, in_place(ops.exp)
@@ -232,8 +252,10 @@ class Methods(Operators):
     moveaxis = ops.moveaxis
     t, t_ = ops.t, shape_in_place(ops.t)
     T = property(ops.shape.reverse_dims)
-    mT = mH = property(ops.shape.matrix_transpose)
-    H = property(ops.t)
+    mT = property(ops.shape.matrix_transpose)
+    mH = property(ops.adjoint)
+    H = property(ops.complex_numbers.conjugate_transpose)
+    adjoint = ops.adjoint
     expand = ops.expand
     expand_as = ops.expand_as
     broadcast_to = ops.broadcast_to
@@ -268,6 +290,8 @@ class Methods(Operators):
     type_as = ops.type_as
     cpu = ops.convert.cpu
     cuda = ops.convert.cuda
+    cfloat = ops.convert.to_cfloat
+    cdouble = ops.convert.to_cdouble
     half = ops.convert.to_half
     bfloat16 = ops.convert.to_bfloat16
     float = ops.convert.to_float

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .devices import to_device
-from .dtype import default_float
+from .dtype import complex_dtype, default_float
 from .text import escape, one_line
 
 
@@ -87,7 +87,8 @@ def _suffixes(tensor: Any, array: np.ndarray) -> list[str]:
         found.append(f"device='{tensor.device}'")
     if not array.size and array.ndim != 1:
         found.append(f"size={tuple(array.shape)}")
-    plain = array.dtype.kind == "b" or array.dtype in (np.dtype(np.int64), default_float())
+    usual = (np.dtype(np.int64), default_float(), complex_dtype(default_float()))
+    plain = array.dtype.kind == "b" or array.dtype in usual
     if not plain or (not array.size and array.dtype != default_float()):
         found.append(f"dtype={tensor.dtype}")
     if tensor.grad_fn is not None:
@@ -111,13 +112,24 @@ def shown_values(array: np.ndarray) -> np.ndarray:
 
 def formatter(values: np.ndarray) -> tuple[Callable[[Any], str], int]:
     """A function that formats one element, and the column width."""
+    if values.dtype.kind == "c":
+        real, real_width = formatter(values.real)
+        imag, imag_width = formatter(values.imag)
+        return lambda v: _complex_text(real(v.real), imag(v.imag)), real_width + imag_width + 1
     if values.dtype.kind not in "fV":
         width = max(len(str(v)) for v in values.reshape(-1).tolist())
         return lambda v: str(v).rjust(width), width
     write = _float_style(values.astype(np.float64).reshape(-1))
-    # As in PyTorch, zeros do not count: [0., 0.] is laid out in columns of width 1.
-    width = max((len(write(v)) for v in values.reshape(-1).tolist() if v), default=1)
+    # As in PyTorch, zeros, NaN and ∞ do not count: [0., 0.] is laid out in columns of width 1.
+    flat = values.reshape(-1).tolist()
+    width = max((len(write(v)) for v in flat if v and math.isfinite(v)), default=1)
     return lambda v: write(v).rjust(width), width
+
+
+def _complex_text(real: str, imag: str) -> str:
+    """1.+2.j, from the texts of the parts."""
+    imag = imag.lstrip()
+    return f"{real}{'' if imag.startswith('-') else '+'}{imag}j"
 
 
 def _float_style(values: np.ndarray) -> Callable[[float], str]:
@@ -173,7 +185,7 @@ def tensor_html(tensor: Any) -> str:
         return f"<pre>{escape(tensor_repr(tensor))}</pre>"
     rows = array.reshape(-1, array.shape[-1])  # a vector is a table of one row
     write, _ = formatter(rows)
-    finite = np.abs(rows[np.isfinite(rows)].astype(np.float64))
+    finite = np.abs(rows[np.isfinite(rows)]).astype(np.float64)
     scale = (finite.max() if finite.size else 0.0) or 1.0
     body = "".join(
         "<tr>" + "".join(_cell(v, write(v).strip(), scale) for v in row.tolist()) + "</tr>"
@@ -188,6 +200,8 @@ def tensor_html(tensor: Any) -> str:
 
 
 def _cell(value: Any, text: str, scale: float) -> str:
+    if isinstance(value, complex):
+        value = abs(value)
     strength = min(abs(float(value)) / scale, 1.0) * 0.6 if math.isfinite(value) else 0.0
     colour = "230,97,1" if value > 0 else "44,123,182"  # colour-blind readers can tell these apart
     return (

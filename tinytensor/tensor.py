@@ -161,7 +161,7 @@ class Tensor(Interop):
         return self.dtype.is_signed
 
     def is_complex(self) -> bool:
-        return False
+        return self.array.dtype.kind == "c"
 
     # kinds of tensors and devices that do not exist here
     is_sparse = is_sparse_csr = is_quantized = is_nested = is_meta = is_mkldnn = False
@@ -219,10 +219,10 @@ class Tensor(Interop):
                 "requires_grad_: this tensor is the result of an op, only a leaf's flag can be "
                 "cleared; use detach()"
             )
-        if requires_grad and self.array.dtype.kind not in "fV":
+        if requires_grad and self.array.dtype.kind not in "fVc":
             raise RuntimeError(
-                f"requires_grad_: got dtype {self.dtype.name}, only floating point tensors can "
-                "require gradients"
+                f"requires_grad_: got dtype {self.dtype.name}, only floating point and complex "
+                "tensors can require gradients"
             )
         self._tracked = requires_grad
         return self
@@ -339,7 +339,7 @@ class Tensor(Interop):
     def data(self, value: Tensor) -> None:
         if not isinstance(value, Tensor):
             raise TypeError(f"data: got {type(value).__name__}, expected a Tensor")
-        if self._tracked and value.array.dtype.kind not in "fV":
+        if self._tracked and value.array.dtype.kind not in "fVc":
             raise RuntimeError(
                 f"data: got dtype {value.dtype.name} for a tensor that requires grad, expected "
                 "floating point"

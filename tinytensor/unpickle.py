@@ -30,6 +30,7 @@ _STORAGES = {
     "DoubleStorage": "f8", "FloatStorage": "f4", "HalfStorage": "f2", "LongStorage": "i8",
     "IntStorage": "i4", "ShortStorage": "i2", "CharStorage": "i1", "ByteStorage": "u1",
     "BoolStorage": "?", "BFloat16Storage": "bfloat16",
+    "ComplexFloatStorage": "c8", "ComplexDoubleStorage": "c16",
 }  # fmt: skip
 _DTYPES = {
     "float64": "f8", "float32": "f4", "float16": "f2", "int64": "i8", "int32": "i4", "int16": "i2",

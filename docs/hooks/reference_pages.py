@@ -39,8 +39,9 @@ PAGES = {
         "Arithmetic, functions, comparisons, activations.",
         {
             OPS: [
-                "arithmetic", "power", "pointwise", "trigonometry", "erf", "gamma", "rounding",
-                "clamp", "compare", "bitwise", "activation", "rectifier",
+                "arithmetic", "sign", "power", "pointwise", "trigonometry", "complex_numbers",
+                "erf", "gamma", "rounding", "clamp", "compare", "bitwise", "activation",
+                "rectifier",
             ]
         },
     ),

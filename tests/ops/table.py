@@ -63,6 +63,25 @@ class I:  # noqa: E742 - one letter each for the three kinds of tensor
 
 
 @dataclass(frozen=True)
+class C:
+    """A complex tensor with real and imaginary parts uniform in [low, high)."""
+
+    shape: tuple
+    low: float
+    high: float
+    grad: bool
+    kind = "c"
+
+    def __init__(self, *shape: int, low: float = -2, high: float = 2, grad: bool = True):
+        for name, value in {"shape": shape, "low": low, "high": high, "grad": grad}.items():
+            object.__setattr__(self, name, value)
+
+    def make(self, rng: np.random.Generator) -> np.ndarray:
+        real, imag = rng.uniform(self.low, self.high, (2, *self.shape))
+        return np.asarray(real + 1j * imag)
+
+
+@dataclass(frozen=True)
 class B:
     """A boolean tensor."""
 
@@ -97,7 +116,7 @@ class Row:
     """One call of one op.
 
     name     the function's name in tinytensor; "method:NAME" for one that is only a method
-    args     T, I, B, V specs (also inside lists and tuples) become tensors, the rest stays
+    args     T, I, B, C, V specs (also inside lists and tuples) become tensors, the rest stays
     torch    the PyTorch function to compare with; by default the one of the same name in torch,
              torch.nn.functional or torch.Tensor. None: nothing to compare with, say why in `note`
     order    highest derivative checked by finite differences: 2, 1, or 0 (not differentiable)
@@ -139,7 +158,7 @@ class Row:
         return self.label
 
 
-SPECS = (T, I, B, V)
+SPECS = (T, I, B, C, V)
 
 
 def _visit(value: Any, see: Callable) -> None:
@@ -164,7 +183,7 @@ def _replace(value: Any, make: Callable) -> Any:
 
 
 def _short(value: Any) -> str:
-    if isinstance(value, (T, I, B)):
+    if isinstance(value, (T, I, B, C)):
         name = type(value).__name__ + "x".join(map(str, value.shape))
         return name + ("d" if getattr(value, "distinct", False) else "")
     if isinstance(value, V):
@@ -174,4 +193,4 @@ def _short(value: Any) -> str:
     return str(value)
 
 
-__all__ = ["B", "I", "Row", "T", "V"]
+__all__ = ["B", "C", "I", "Row", "T", "V"]

@@ -60,15 +60,21 @@ def each(rows: list[Row]) -> Any:
 def tensors_of(row: Row, arrays: list, dtype: Any = np.float64, device: str = "cpu") -> list:
     made = []
     for spec, array in zip(row.specs(), arrays):
-        if array.dtype.kind == "f":
-            array = array.astype(dtype)
+        array = in_dtype(array, dtype)
         tensor = wrap(array)
         if device != "cpu":
             tensor = tensor.to(device)
-        if array.dtype.kind == "f" and spec.grad:
+        if array.dtype.kind in "fc" and spec.grad:
             tensor.requires_grad_()
         made.append(tensor)
     return made
+
+
+def in_dtype(array: np.ndarray, dtype: Any) -> np.ndarray:
+    """Floats in `dtype`, complex numbers with parts of it; others as they are."""
+    if array.dtype.kind == "c":
+        dtype = np.complex64 if dtype is np.float32 else np.complex128
+    return array.astype(dtype) if array.dtype.kind in "fc" else array
 
 
 def call(row: Row, tensors: list, method: bool = False) -> Any:
@@ -97,8 +103,8 @@ def torch_dtype(value: Any) -> Any:
 def call_torch(row: Row, arrays: list, dtype: Any = np.float64) -> tuple[Any, list]:
     made = []
     for spec, array in zip(row.specs(), arrays):
-        tensor = torch.tensor(array.astype(dtype) if array.dtype.kind == "f" else array)
-        if array.dtype.kind == "f" and spec.grad:
+        tensor = torch.tensor(in_dtype(array, dtype))
+        if array.dtype.kind in "fc" and spec.grad:
             tensor.requires_grad_()
         made.append(tensor)
     args, kwargs = row.fill(made)
@@ -115,7 +121,7 @@ def flatten(result: Any) -> list:
 
 def to_numpy(value: Any) -> np.ndarray:
     if torch is not None and isinstance(value, torch.Tensor):
-        return value.detach().numpy()
+        return value.detach().resolve_conj().resolve_neg().numpy()
     if isinstance(value, tt.Tensor):
         return value.detach().cpu().numpy() if value.is_cuda else value.detach().numpy()
     return np.asarray(value)
@@ -219,7 +225,7 @@ def test_0d_input(row: Row) -> None:
 def checked_function(row: Row) -> Any:
     def function(*tensors: Any) -> Any:
         outputs = flatten(call(row, list(tensors)))
-        return tuple(y for y in outputs if isinstance(y, tt.Tensor) and y.is_floating_point())
+        return tuple(y for y in outputs if isinstance(y, tt.Tensor) and y.array.dtype.kind in "fc")
 
     function.__name__ = row.label
     return function
@@ -244,7 +250,7 @@ def test_float32_stays_float32(row: Row) -> None:
             assert y.dtype == tt.float32, row
     found = gradients(outputs, inputs, weights_for(outputs)) if row.order else []
     for g in found:
-        assert g is None or g.array.dtype == np.float32, row
+        assert g is None or g.array.dtype in (np.float32, np.complex64), row
 
 
 def strided(array: np.ndarray) -> np.ndarray:
@@ -261,8 +267,8 @@ def test_non_contiguous_input(row: Row) -> None:
     plain = tensors_of(row, arrays)
     spread = []
     for spec, array in zip(row.specs(), arrays):
-        tensor = wrap(strided(array.astype(np.float64) if array.dtype.kind == "f" else array))
-        spread.append(tensor.requires_grad_() if array.dtype.kind == "f" and spec.grad else tensor)
+        tensor = wrap(strided(in_dtype(array, np.float64)))
+        spread.append(tensor.requires_grad_() if array.dtype.kind in "fc" and spec.grad else tensor)
     a, b = flatten(call(row, plain)), flatten(call(row, spread))
     assert_same(row, b, a, 1e-12, 1e-12)
     if row.order:
@@ -384,6 +390,7 @@ TESTED_ELSEWHERE = {
     "broadcast_shapes": "tests/ops/test_shape.py",  # takes no tensor
     "float_power": "tests/ops/test_arithmetic.py",  # float64 for float32, by definition
     "gumbel_softmax": "tests/ops/test_softmax.py",  # random
+    "view_as_complex": "tests/ops/test_complex.py",  # not of every memory layout
 }
 
 

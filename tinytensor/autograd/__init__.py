@@ -14,6 +14,7 @@ Around it:
 settings        no_grad, inference_mode, detect_anomaly …
 arguments       checks of an op's first argument
 outputs         ops with several outputs
+complex_rules   gradients of complex numbers
 hooks           functions called with a gradient
 next_functions  the links between nodes, under PyTorch's names; AccumulateGrad
 site            the source line of a node

@@ -97,7 +97,7 @@ def _trouble(value: Any) -> str:
     array = unwrap(value)
     if isinstance(array, float):
         array = np.asarray(array)
-    if not hasattr(array, "dtype") or array.dtype.kind not in "fV" or not array.size:
+    if not hasattr(array, "dtype") or array.dtype.kind not in "fVc" or not array.size:
         return ""
     library = xp(array)
     if bool(library.isnan(array).any()):

@@ -29,10 +29,11 @@ def roots_of(name: str, outputs: Sequence[Any], grads: Sequence[Any], create_gra
             )
         array = output.array
         if gradient is None:
-            if array.size != 1:
+            if array.size != 1 or array.dtype.kind == "c":
+                scalar = "real scalar" if array.dtype.kind == "c" else "scalar"
                 raise GradientError(
-                    f"{name}: grad can be implicitly created only for scalar outputs, got shape "
-                    f"{tuple(array.shape)}; reduce it (.sum()) or pass gradient="
+                    f"{name}: grad can be implicitly created only for {scalar} outputs, got "
+                    f"{array.dtype} of shape {tuple(array.shape)}; reduce it or pass gradient="
                 )
             gradient = wrap(libraries[type(array)].ones_like(array))
         elif not isinstance(gradient, Variable):

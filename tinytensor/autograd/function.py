@@ -136,7 +136,7 @@ def once_differentiable(backward: Callable) -> Callable:
 
 
 def _refusing(result: Any, ctx: FunctionCtx) -> Any:
-    if not isinstance(result, Variable) or result.array.dtype.kind not in "fV":
+    if not isinstance(result, Variable) or result.array.dtype.kind not in "fVc":
         return result
     constant = wrap(result.array)
     constant._tracked = True  # else nothing would be recorded

@@ -196,7 +196,9 @@ class FunctionCtx(Op):
         self._tracked_outputs = frozenset(
             i
             for i, (array, out) in enumerate(zip(arrays, outputs))
-            if array is not None and array.dtype.kind in "fV" and _position(out, self._constant) < 0
+            if array is not None
+            and array.dtype.kind in "fVc"
+            and _position(out, self._constant) < 0
         )
         for i in self._tracked_outputs:
             place = made_by(self._output(i, arrays[i]), arrays[i])

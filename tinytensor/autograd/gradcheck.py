@@ -3,7 +3,8 @@
 Numerical:   J[i, j] ≈ (f_j(x + ε·e_i) − f_j(x − ε·e_i)) / 2ε
 Analytical:  J[:, j] = the gradient that backward computes from e_j
 
-Use float64 inputs; float32 is not precise enough for the difference.
+A complex number counts as two real ones, its real and its imaginary part. Use float64 or complex128
+inputs; float32 is not precise enough for the difference.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ import numpy as np
 
 from ..backend import xp
 from ..devices import to_device
+from ..dtype import real_dtype
 from ..errors import GradcheckError
 from . import engine
 from .settings import enable_grad
 from .site import warn
-from .variable import Variable, wrap
+from .variable import Variable, own_copy, wrap
 
 Function = Callable[..., Any]
 
@@ -44,9 +46,10 @@ def gradcheck(
 ) -> bool:
     """Compare backward's gradients of func(*inputs) with finite differences.
 
-    Every floating point input that requires grad is checked against every output. The arguments
-    after nondet_tol are PyTorch's and have no effect here. Returns True, or raises GradcheckError
-    naming function, input, output, index and both values (raise_exception=False: returns False).
+    Every floating point or complex input that requires grad is checked against every output. The
+    arguments after nondet_tol are PyTorch's and have no effect here. Returns True, or raises
+    GradcheckError naming function, input, output, index and both values (raise_exception=False:
+    returns False).
     """
     try:
         _check(func, _as_tuple(inputs), eps, atol, rtol, nondet_tol)
@@ -101,15 +104,15 @@ def _check(
     tracked = [
         (i, x)
         for i, x in enumerate(inputs)
-        if isinstance(x, Variable) and x._tracked and x.array.dtype.kind == "f"
+        if isinstance(x, Variable) and x._tracked and x.array.dtype.kind in "fc"
     ]
     if not tracked:
         raise ValueError("gradcheck: none of the inputs requires grad")
     for i, x in tracked:
-        if x.array.dtype != np.float64:
+        if x.array.dtype not in (np.float64, np.complex128):
             warn(
-                f"gradcheck: input {i} is {x.array.dtype}, expected float64; the check will fail "
-                "for lack of precision",
+                f"gradcheck: input {i} is {x.array.dtype}, expected float64 or complex128; the "
+                "check will fail for lack of precision",
             )
     outputs = _outputs(func, inputs)
     for o, output in enumerate(outputs):
@@ -140,8 +143,8 @@ def _compare(
     if not wrong.any():
         return
     row, column = np.argwhere(wrong)[0]
-    at = tuple(int(n) for n in np.unravel_index(row, x.array.shape))
-    of = tuple(int(n) for n in np.unravel_index(column, y.array.shape))
+    at = tuple(int(n) for n in np.unravel_index(row // _parts(x.array), x.array.shape))
+    of = tuple(int(n) for n in np.unravel_index(column // _parts(y.array), y.array.shape))
     raise GradcheckError(
         f"{name}: d output {o}{list(of)} / d input {i}{list(at)} is {jacobian[row, column]:.8g} "
         f"by backward, {numerical[row, column]:.8g} by finite differences "
@@ -151,15 +154,15 @@ def _compare(
 
 def _analytical(output: Any, inputs: Sequence[Any]) -> list[np.ndarray]:
     """For each input, the Jacobian [input element, output element] computed by backward."""
-    size = output.array.size
-    jacobians = [np.zeros((x.array.size, size)) for x in inputs]
+    size = output.array.size * _parts(output.array)
+    jacobians = [np.zeros((x.array.size * _parts(x.array), size)) for x in inputs]
     if not output._tracked:
         return jacobians
     for j, weight in enumerate(basis(output)):
         found = engine.grad(output, list(inputs), weight, retain_graph=True, allow_unused=True)
         for jacobian, g in zip(jacobians, found):
             if g is not None:
-                jacobian[:, j] = to_device(g.array, "cpu").reshape(-1)
+                jacobian[:, j] = _real_numbers(to_device(g.array, "cpu"))
     return jacobians
 
 
@@ -167,28 +170,38 @@ def _numerical(func: Function, inputs: tuple, x: Any, o: int, eps: float) -> np.
     """The Jacobian [input element, output element] by central differences."""
     rows = []
     home = x.array
-    flat = home.copy().reshape(-1)
+    flat = _real_numbers(home)
     try:
         for i in range(flat.size):
             shifted = []
             for step in (eps, -eps):
                 moved = flat.copy()
                 moved[i] += step
-                x.array = moved.reshape(home.shape)
+                x.array = moved.view(home.dtype).reshape(home.shape)
                 with enable_grad():  # func may take derivatives itself
                     out = _outputs(func, inputs)[o].array
-                shifted.append(to_device(out, "cpu").reshape(-1).astype(np.float64))
+                shifted.append(_real_numbers(to_device(out, "cpu")).astype(np.float64))
             rows.append((shifted[0] - shifted[1]) / (2 * eps))
     finally:
         x.array = home
-    columns = _outputs(func, inputs)[o].array.size
-    return np.array(rows).reshape(flat.size, columns)
+    last = _outputs(func, inputs)[o].array
+    return np.array(rows).reshape(flat.size, last.size * _parts(last))
+
+
+def _parts(array: Any) -> int:
+    """The number of real numbers in an element."""
+    return 2 if array.dtype.kind == "c" else 1
+
+
+def _real_numbers(array: Any) -> Any:
+    """The elements of an array in one dimension; of complex ones, the two parts in turn."""
+    return own_copy(array).reshape(-1).view(real_dtype(array.dtype))
 
 
 def _outputs(func: Function, inputs: tuple) -> tuple:
-    """The floating point tensors that func returns."""
+    """The floating point and complex tensors that func returns."""
     outputs = _as_tuple(func(*inputs))
-    return tuple(y for y in outputs if isinstance(y, Variable) and y.array.dtype.kind == "f")
+    return tuple(y for y in outputs if isinstance(y, Variable) and y.array.dtype.kind in "fc")
 
 
 def _grad_outputs(func: Function, inputs: tuple, given: Any, non_contiguous: bool) -> list:
@@ -200,7 +213,9 @@ def _grad_outputs(func: Function, inputs: tuple, given: Any, non_contiguous: boo
     for y in _outputs(func, inputs):
         if not y._tracked:
             continue
-        value = rng.uniform(0.5, 1.5, y.array.shape)
+        value: Any = rng.uniform(0.5, 1.5, y.array.shape)
+        if y.array.dtype.kind == "c":
+            value = value + 1j * rng.uniform(0.5, 1.5, y.array.shape)
         array = xp(y.array).asarray(value, dtype=y.array.dtype)
         if non_contiguous and array.ndim:
             array = xp(array).stack([array, array], axis=-1)[..., 0]
@@ -223,8 +238,12 @@ def _name(func: Function, output: Any = None) -> str:
 
 
 def basis(x: Any) -> Iterator[Any]:
-    """One tensor of x's shape for each of its elements: 1 there, 0 elsewhere."""
+    """One tensor of x's shape for each of its elements: 1 there, 0 elsewhere.
+
+    Two for each complex element: 1 and i.
+    """
     for i in range(x.array.size):
-        vector = xp(x.array).zeros(x.array.size, dtype=x.array.dtype)
-        vector[i] = 1
-        yield wrap(vector.reshape(x.array.shape))
+        for number in (1, 1j)[: _parts(x.array)]:
+            vector = xp(x.array).zeros(x.array.size, dtype=x.array.dtype)
+            vector[i] = number
+            yield wrap(vector.reshape(x.array.shape))

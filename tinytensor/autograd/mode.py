@@ -91,6 +91,9 @@ class Outside:
     check_leaf: Callable[[Any], None]  # views.py: refuse a view that is no longer a leaf
     run_hooks: Callable[[Any, Any], Any]  # hooks.py: pass a gradient through hooks
     run_after_accumulation: Callable[[Any], None]  # hooks.py
+    track_complex: Callable[
+        ..., None
+    ]  # complex_rules.py: put an op on complex numbers in the graph
     wrap_outputs: Callable[..., tuple]  # outputs.py: wrap a tuple of results
     fill_missing: Callable[[Any, list], list]  # outputs.py: zeros for missing gradients
     next_functions: Callable[[Any], tuple]  # next_functions.py: the links of a node

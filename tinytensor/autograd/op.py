@@ -204,6 +204,8 @@ class Op(Node):
         else:
             tensor._tracked = False
             tensor._node = None
+            if tracked and dtype.kind == "c":
+                outside.track_complex(node, tensor, args, edges)
         if cls.view:
             outside.note_view(tensor, args[0], cls, args[1:])
         if mode.watched:
@@ -279,10 +281,8 @@ class Op(Node):
         It shares the write counter, so a rule that saves it again also detects later writes.
         """
         value, writes, _ = saved
-        if type(value) not in libraries:
-            return value  # None, or a number
-        if place < 0 and name != "out":
-            return value  # an attribute: a constant
+        if type(value) not in libraries or (place < 0 and name != "out"):
+            return value  # None, a number or an attribute: a constant
         edge = self if place < 0 else self._edges[place]
         if isinstance(edge, Variable):
             return edge

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..backend import xp
+from .complex_rules import conjugate_rule
 from .mode import outside, state
 from .op import Op, next_order
 from .variable import as_array, unwrap, wrap, wrap_like, writes_of
@@ -45,8 +46,10 @@ def wrap_outputs(node: Op, outs: Iterable, args: tuple, edges: list) -> tuple:
         shapes, dtypes = [a.shape for a in arrays], [a.dtype for a in arrays]
         enter_graph(node, edges, shapes, dtypes)
         node._saved = node._save(args, None) if node._plan else ()
+        if any(dtype.kind == "c" for dtype in dtypes):
+            conjugate_rule(node)
         for index, tensor in enumerate(tensors):
-            if tensor.array.dtype.kind in "fV":
+            if tensor.array.dtype.kind in "fVc":
                 tensor._tracked = True
                 tensor._node = Output(node, index, tensor.array)
     if node.view:
@@ -72,7 +75,7 @@ def fill_missing(node: Op, grads: list) -> list:
     known = next(g for g in grads if g is not None)
     library = xp(unwrap(known))
     for i, g in enumerate(grads):
-        if g is None and node._dtype[i].kind in "fV":
+        if g is None and node._dtype[i].kind in "fVc":
             grads[i] = wrap_like(library.zeros(node._shape[i], node._dtype[i]), known)
     return grads
 

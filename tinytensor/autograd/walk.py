@@ -154,12 +154,8 @@ def _needed(nodes: list, wanted: dict, since: int) -> set:
     """The nodes, newer than `since`, whose rule must run for a gradient to reach `wanted`."""
     needed: set = set()
     for node in nodes:  # oldest first, so inputs are decided before their consumers
-        if node._order <= since:
-            continue
-        for edge in node._edges:
-            if edge is not None and (edge in needed or edge in wanted):
-                needed.add(node)
-                break
+        if node._order > since and any(e in needed or e in wanted for e in node._edges):
+            needed.add(node)
     return needed
 
 
@@ -170,11 +166,12 @@ def fit(value: Any, edge: Any, node: Op) -> Any:
         value = sum_to(value, shape, node)
     found = unwrap(value).dtype
     if found != dtype:
-        if found.kind not in "fV":
+        if found.kind not in "fVc":
             raise GradientError(
                 f"{node.op_name}: backward gave a gradient of dtype {found}, expected {dtype}"
                 f"{outside.where(node)}"
             )
+        value = value.real if found.kind == "c" != dtype.kind else value  # of a real input: real
         value = value.to(dtype) if isinstance(value, Variable) else value.astype(dtype)
     return value
 
@@ -182,10 +179,8 @@ def fit(value: Any, edge: Any, node: Op) -> Any:
 def sum_to(value: Any, shape: tuple, node: Op | None = None) -> Any:
     """Sum out the axes along which `shape` was broadcast to value.shape."""
     extra = len(value.shape) - len(shape)
-    axes = list(range(extra))
-    for i, n in enumerate(shape, extra):
-        if n == 1 and i >= 0 and value.shape[i] != 1:
-            axes.append(i)
+    axes = [*range(extra)]
+    axes += [i for i, n in enumerate(shape, extra) if n == 1 and i >= 0 and value.shape[i] != 1]
     total = sum_over(value, tuple(axes), keepdims=True) if axes else value
     if extra < 0 or tuple(total.shape[extra:]) != tuple(shape):
         name = node.op_name if node is not None else "sum_to"

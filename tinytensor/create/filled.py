@@ -51,7 +51,7 @@ def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None,
         raise TypeError(f"full: got size {size}, expected a tuple")
     if isinstance(fill_value, (Variable, np.generic)):
         fill_value = fill_value.item()
-    if not isinstance(fill_value, (bool, int, float)):
+    if not isinstance(fill_value, (bool, int, float, complex)):
         raise TypeError(f"full: got a value of type {type(fill_value).__name__}, expected a number")
     shape = shape_of("full", size_from("full", (size,), others))
     numpy_dtype = infer_dtype(fill_value) if dtype is None else to_numpy_dtype(dtype)

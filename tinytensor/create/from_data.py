@@ -10,7 +10,7 @@ import numpy as np
 from ..autograd.variable import Variable, unwrap, wrap
 from ..backend import Array, is_array
 from ..devices import get_default_device, gpu, to_device
-from ..dtype import default_float, from_numpy_dtype, promote_pair, to_numpy_dtype
+from ..dtype import complex_dtype, default_float, from_numpy_dtype, promote_pair, to_numpy_dtype
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -92,7 +92,7 @@ def _from_data(data: Any, dtype: Any, copy: bool) -> Array:
         if changed:
             return source.astype(numpy_dtype)
         return source.copy(order="C") if copy else source.view()
-    if not isinstance(data, (bool, int, float)) and not is_sequence(type(data)):
+    if not isinstance(data, (bool, int, float, complex)) and not is_sequence(type(data)):
         if isinstance(data, (str, bytes)):
             raise TypeError(f"tensor: got {type(data).__name__}, expected numbers or nested lists")
         if not hasattr(data, "__array__"):
@@ -167,6 +167,8 @@ def infer_dtype(data: Any) -> np.dtype:
         return INT64
     if isinstance(data, float):
         return default_float()
+    if isinstance(data, complex):
+        return complex_dtype(default_float())
     raise RuntimeError(f"tensor: could not infer dtype of {type(data).__name__}")
 
 

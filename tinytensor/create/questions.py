@@ -26,7 +26,7 @@ def numel(input: Tensor) -> int:
 
 
 def is_complex(input: Tensor) -> bool:
-    """False: there are no complex dtypes here."""
+    """Whether the dtype is complex64 or complex128."""
     return False
 
 

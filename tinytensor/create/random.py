@@ -17,7 +17,7 @@ from ..autograd.inplace import assign
 from ..autograd.variable import Variable, unwrap, wrap
 from ..backend import Array, xp
 from ..devices import module_for
-from ..dtype import default_float, finfo, int64, to_numpy_dtype
+from ..dtype import default_float, finfo, int64, real_dtype, to_numpy_dtype
 from ..errors import ShapeError
 from .generator import (
     Generator,
@@ -57,8 +57,21 @@ def _new(library: Any, values: Any, dtype: np.dtype, requires_grad: bool = False
     return wrap(library.asarray(values, dtype=dtype)).requires_grad_(requires_grad)
 
 
-def _float_only(name: str, dtype: np.dtype) -> None:
-    if dtype.kind not in "fV":
+def _draw(draw: Any, shape: tuple, dtype: np.dtype) -> Array:
+    """Numbers drawn by a generator's method; the two parts of complex ones each."""
+    if dtype.kind != "c":
+        return draw(shape, dtype)
+    return draw((*shape, 2), real_dtype(dtype)).view(dtype)[..., 0]
+
+
+def _normal(source: Generator, shape: tuple, dtype: np.dtype) -> Array:
+    """Normal numbers of variance 1; that of a complex number is shared by its two parts."""
+    noise = _draw(source.normal, shape, dtype)
+    return noise * math.sqrt(0.5) if dtype.kind == "c" else noise
+
+
+def _float_only(name: str, dtype: np.dtype, also: str = "") -> None:
+    if dtype.kind not in ("f", "V", also):
         raise NotImplementedError(f"{name}: got dtype {dtype}, expected a floating point dtype")
 
 
@@ -66,8 +79,8 @@ def rand(*size: Any, generator: Generator | None = None, dtype: Any = None, devi
          requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """Numbers uniform in [0, 1)."""
     source, numpy_dtype = _prepare(generator, dtype, device)
-    _float_only("rand", numpy_dtype)
-    array = source.uniform(shape_of("rand", size_from("rand", size, others)), numpy_dtype)
+    _float_only("rand", numpy_dtype, "c")
+    array = _draw(source.uniform, shape_of("rand", size_from("rand", size, others)), numpy_dtype)
     return wrap(array).requires_grad_(requires_grad)
 
 
@@ -75,8 +88,8 @@ def randn(*size: Any, generator: Generator | None = None, dtype: Any = None, dev
           requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """Numbers from the standard normal distribution."""
     source, numpy_dtype = _prepare(generator, dtype, device)
-    _float_only("randn", numpy_dtype)
-    array = source.normal(shape_of("randn", size_from("randn", size, others)), numpy_dtype)
+    _float_only("randn", numpy_dtype, "c")
+    array = _normal(source, shape_of("randn", size_from("randn", size, others)), numpy_dtype)
     return wrap(array).requires_grad_(requires_grad)
 
 
@@ -263,11 +276,11 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
 def normal_(self: Tensor, mean: float = 0, std: float = 1, *,
             generator: Generator | None = None) -> Tensor:  # fmt: skip
     """Fill with normal numbers."""
-    _float_only("normal_", self.array.dtype)
+    _float_only("normal_", self.array.dtype, "c")
     if not std >= 0:
         raise RuntimeError(f"normal_: std={std}, expected std >= 0")
     source = generator_for(self.array, generator)
-    noise = source.normal(self.array.shape, self.array.dtype)
+    noise = _normal(source, self.array.shape, self.array.dtype)
     return assign(self, ..., noise * float(std) + float(mean), "normal_")
 
 
@@ -275,13 +288,14 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *,
 def uniform_(self: Tensor, a: float = 0, b: float = 1, *, generator: Generator | None = None,
              **bounds: float) -> Tensor:  # fmt: skip
     """Fill with numbers uniform in [a, b); `from` and `to` are accepted through **."""
-    _float_only("uniform_", self.array.dtype)
+    _float_only("uniform_", self.array.dtype, "c")
     low, high = _from_and_to("uniform_", a, b, bounds)
     if not 0 <= high - low < math.inf:
         raise RuntimeError(f"uniform_: got the range [{low}, {high}), expected from <= to, finite")
     source = generator_for(self.array, generator)
-    draw = source.uniform(self.array.shape, self.array.dtype)
-    return assign(self, ..., draw * float(high - low) + float(low), "uniform_")
+    draw = _draw(source.uniform, self.array.shape, self.array.dtype)
+    start = float(low) * (1 + 1j) if self.array.dtype.kind == "c" else float(low)
+    return assign(self, ..., draw * float(high - low) + start, "uniform_")
 
 
 def _from_and_to(name: str, low: Any, high: Any, given: dict) -> tuple[Any, Any]:

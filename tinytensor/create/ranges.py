@@ -28,6 +28,8 @@ def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = No
     integers = all(isinstance(v, int) for v in (start, end, step))
     natural = INT64 if integers else default_float()
     numpy_dtype = natural if dtype is None else to_numpy_dtype(dtype)
+    if numpy_dtype.kind == "c":
+        raise NotImplementedError(f"arange: got dtype {numpy_dtype}, expected a real dtype")
     if not math.isfinite(start) or not math.isfinite(end):
         raise RuntimeError(f"arange: from {start} to {end}, expected finite numbers")
     if (end - start) * step < 0:
@@ -70,7 +72,7 @@ def _evenly(name: str, start: Any, end: Any, steps: Any, dtype: np.dtype, device
     steps = operator.index(steps)
     if steps < 0:
         raise RuntimeError(f"{name}: steps={steps}, expected a non-negative number")
-    if dtype.kind not in "fV":
+    if dtype.kind not in "fVc":
         start, end = int(start), int(end)
     index = module_for(device).arange(steps, dtype=np.float64)
     step = (end - start) / (steps - 1) if steps > 1 else 0.0

@@ -1,7 +1,8 @@
 """Every op, one file per family; CONTRIBUTING.md says how to add one.
 
 One element at a time
-    arithmetic, power, pointwise (exp, log, sigmoid), trigonometry, erf, gamma, rounding,
+    arithmetic, sign, power, pointwise (exp, log, sigmoid), trigonometry, erf, gamma, rounding,
+    complex_numbers (real, conj, polar),
     clamp (also where, maximum), compare, bitwise, activation (gelu, silu), rectifier (relu and
     its variants)
 Over a dimension
@@ -39,6 +40,7 @@ from .bitwise import *
 from .broadcast import *
 from .clamp import *
 from .compare import *
+from .complex_numbers import *
 from .conv_transpose import *
 from .convert import *
 from .convolution import *
@@ -78,6 +80,7 @@ from .scan import *
 from .scatter import *
 from .selective_scan import *
 from .shape import *
+from .sign import *
 from .softmax import *
 from .solve import *
 from .sort import *

@@ -35,7 +35,7 @@ def add_rows(target: Array, rows: Array, values: Array) -> None:
 
 def _add_at(target: Array, index: Any, values: Array) -> None:
     library = xp(target)
-    if library is np or target.dtype.kind == "f":
+    if library is np or target.dtype.kind in "fc":
         library.add.at(target, index, values)
         return
     # CuPy's atomic add supports few integer types. Modulo 2⁶⁴ signed and unsigned addition agree.

@@ -20,6 +20,7 @@ from .promote import (
     library_of,
     promote,
     promote_float,
+    refuse_complex,
     require_float,
     require_numbers,
     require_same_dtype,
@@ -117,11 +118,13 @@ def _is_bool(value: Any) -> bool:
 def _scaled(name: str, a: Any, b: Any, alpha: float) -> Any:
     """alpha·b, for operands that are already promoted."""
     dtype = common_dtype(name, a, b)
-    if isinstance(alpha, float) and dtype.kind not in "fV":
+    if isinstance(alpha, float) and dtype.kind not in "fVc":
         raise RuntimeError(
             f"{name}: got alpha={alpha} for {dtype} tensors, expected an integer alpha"
         )
-    if isinstance(b, Variable) and isinstance(alpha, (int, float)) and dtype.kind in "fV":
+    if isinstance(alpha, complex) and dtype.kind != "c":
+        raise RuntimeError(f"{name}: got alpha={alpha} for {dtype} tensors, expected a real alpha")
+    if isinstance(b, Variable) and isinstance(alpha, (int, float)) and dtype.kind in "fVc":
         return Scale.apply(cast(b, dtype), alpha)
     return Mul.apply(*promote(b, bool(alpha) if dtype.kind == "b" else alpha))
 
@@ -205,6 +208,7 @@ def _is_integer_division(name: str, a: Array, b: Array) -> bool:
     array = a if hasattr(a, "dtype") else b
     if array.dtype.kind == "f":
         return False
+    refuse_complex(name, array)
     require_numbers(name, array, NotImplementedError)
     # On a GPU this check would wait for the device; PyTorch raises no error there either.
     if library_of(a, b) is np and not np.all(b):
@@ -241,7 +245,7 @@ def fmod(input: Operand, other: Operand) -> Tensor:
 
 
 # ------------------------------------------------------------------------------------------
-# Signs
+# The opposite
 # ------------------------------------------------------------------------------------------
 
 
@@ -257,32 +261,6 @@ class Neg(Op):
         return -g
 
 
-class Abs(Op):
-    """y = |x|;  dx = g·sign x, which is 0 at x = 0"""
-
-    saves = ("x",)
-
-    def forward(self, x: Array) -> Array:
-        require_numbers("abs", x, NotImplementedError)
-        return builtins.abs(x)
-
-    def backward(self, g: Any) -> Any:
-        (x,) = self.saved
-        return g * sign(x)
-
-
-class Sign(Op):
-    """y = −1, 0 or 1 (0 for NaN, as in PyTorch);  flat: dx = 0"""
-
-    def forward(self, x: Array) -> Array:
-        if x.dtype.kind == "b":
-            return x.copy()
-        return (x > 0).astype(x.dtype) - (x < 0)
-
-    def backward(self, g: Any) -> Any:
-        return zeros_for(g)
-
-
 def neg(input: Tensor) -> Tensor:
     """−input"""
     return Neg.apply(input)
@@ -292,16 +270,6 @@ def positive(input: Tensor) -> Tensor:
     """input, itself"""
     require_numbers("positive", input)
     return input
-
-
-def abs(input: Tensor) -> Tensor:
-    """|input|"""
-    return Abs.apply(input)
-
-
-def sign(input: Tensor) -> Tensor:
-    """−1, 0 or 1, elementwise."""
-    return Sign.apply(input)
 
 
 # ------------------------------------------------------------------------------------------
@@ -343,7 +311,7 @@ def lerp(input: Tensor, end: Tensor, weight: Operand) -> Tensor:
     """input + weight·(end − input): from `input` at weight 0 to `end` at weight 1."""
     require_float("lerp", input, NotImplementedError)
     require_same_dtype("lerp", "end", end, input)
-    if isinstance(weight, (int, float)):
+    if isinstance(weight, (int, float, complex)):
         return LerpByNumber.apply(input, end, weight)
     return Lerp.apply(input, end, cast(weight, unwrap(input).dtype))
 
@@ -351,7 +319,7 @@ def lerp(input: Tensor, end: Tensor, weight: Operand) -> Tensor:
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
     """input + (value·tensor1)·tensor2"""
     dtype = common_dtype("addcmul", tensor1, tensor2)
-    if dtype.kind not in "fV":
+    if dtype.kind not in "fVc":
         return add(input, mul(tensor1, tensor2), alpha=value)
     return add(input, mul(_times(value, tensor1, dtype), tensor2))
 
@@ -359,7 +327,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
     """input + (value·tensor1)/tensor2"""
     dtype = common_dtype("addcdiv", tensor1, tensor2)
-    if dtype.kind not in "fV":
+    if dtype.kind not in "fVc":
         raise RuntimeError(
             "addcdiv: got integer tensor1 and tensor2, expected floating point; convert one first"
         )
@@ -372,10 +340,10 @@ def _times(value: float, tensor: Tensor, dtype: np.dtype) -> Tensor:
 
 
 subtract, multiply, divide, true_divide = sub, mul, div, div
-negative, absolute, sgn = neg, abs, sign
+negative = neg
 
 __all__ = [
-    "abs", "absolute", "add", "addcdiv", "addcmul", "div", "divide", "floor_divide", "fmod", "lerp",
-    "mul", "multiply", "neg", "negative", "positive", "remainder", "rsub", "sgn", "sign", "sub",
+    "add", "addcdiv", "addcmul", "div", "divide", "floor_divide", "fmod", "lerp",
+    "mul", "multiply", "neg", "negative", "positive", "remainder", "rsub", "sub",
     "subtract", "true_divide",
 ]  # fmt: skip

@@ -18,8 +18,9 @@ from .promote import (
     check_number_fits,
     common_dtype,
     library_of,
-    promote,
+    promote_ordered,
     promote_to,
+    refuse_complex,
 )
 
 if TYPE_CHECKING:
@@ -136,22 +137,22 @@ class Fmin(Op):
 
 def maximum(input: Operand, other: Operand) -> Tensor:
     """The larger of the two, elementwise; NaN if either is."""
-    return Maximum.apply(*promote(input, other, "maximum"))
+    return Maximum.apply(*promote_ordered(input, other, "maximum"))
 
 
 def minimum(input: Operand, other: Operand) -> Tensor:
     """The smaller of the two, elementwise; NaN if either is."""
-    return Minimum.apply(*promote(input, other, "minimum"))
+    return Minimum.apply(*promote_ordered(input, other, "minimum"))
 
 
 def fmax(input: Tensor, other: Tensor) -> Tensor:
     """The larger of the two, elementwise; NaN only if both are."""
-    return Fmax.apply(*promote(input, other, "fmax"))
+    return Fmax.apply(*promote_ordered(input, other, "fmax"))
 
 
 def fmin(input: Tensor, other: Tensor) -> Tensor:
     """The smaller of the two, elementwise; NaN only if both are."""
-    return Fmin.apply(*promote(input, other, "fmin"))
+    return Fmin.apply(*promote_ordered(input, other, "fmin"))
 
 
 # ------------------------------------------------------------------------------------------
@@ -197,6 +198,8 @@ def clamp(input: Tensor, min: Operand | None = None, max: Operand | None = None)
         raise RuntimeError("clamp: got neither min nor max, expected at least one of them")
     given = [bound for bound in (min, max) if bound is not None]
     dtype = common_dtype("clamp", input, *given)
+    if dtype.kind == "c":
+        refuse_complex("clamp", input, *given)
     check_number_fits("clamp", dtype, *given)
     x, *given = promote_to(dtype, input, *given)
     low = None if min is None else given[0]

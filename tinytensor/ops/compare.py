@@ -8,7 +8,7 @@ from ..autograd.arguments import require_tensor
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, is_array, xp
-from .promote import library_of, promote, require_same_dtype
+from .promote import library_of, promote, promote_ordered, require_same_dtype
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -75,22 +75,22 @@ def ne(input: Operand, other: Operand) -> Tensor:
 
 def lt(input: Operand, other: Operand) -> Tensor:
     """input < other, elementwise."""
-    return Lt.apply(*promote(input, other, "lt"))
+    return Lt.apply(*promote_ordered(input, other, "lt"))
 
 
 def le(input: Operand, other: Operand) -> Tensor:
     """input ≤ other, elementwise."""
-    return Le.apply(*promote(input, other, "le"))
+    return Le.apply(*promote_ordered(input, other, "le"))
 
 
 def gt(input: Operand, other: Operand) -> Tensor:
     """input > other, elementwise."""
-    return Gt.apply(*promote(input, other, "gt"))
+    return Gt.apply(*promote_ordered(input, other, "gt"))
 
 
 def ge(input: Operand, other: Operand) -> Tensor:
     """input ≥ other, elementwise."""
-    return Ge.apply(*promote(input, other, "ge"))
+    return Ge.apply(*promote_ordered(input, other, "ge"))
 
 
 # ------------------------------------------------------------------------------------------

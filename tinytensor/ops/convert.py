@@ -13,6 +13,7 @@ import numpy as np
 from .. import create
 from ..autograd.arguments import array_of, require_tensor
 from ..autograd.op import Op
+from ..autograd.site import warn
 from ..autograd.variable import Variable, unwrap
 from ..backend import Array
 from ..devices import device, device_of, to_device
@@ -20,6 +21,8 @@ from ..dtype import (
     DType,
     bfloat16,
     bool_,
+    complex64,
+    complex128,
     float16,
     float32,
     float64,
@@ -114,10 +117,17 @@ def to(
     return _convert(input, device, None if dtype is None else to_numpy_dtype(dtype), copy)
 
 
+def converted(input: Any, dtype: np.dtype) -> Any:
+    """As `cast`, with PyTorch's warning where complex numbers become real."""
+    if dtype.kind not in "cb" and unwrap(input).dtype.kind == "c":
+        warn("to: casting complex values to real discards the imaginary part; use .real or .abs()")
+    return cast(input, dtype)
+
+
 def _convert(input: Any, where: Any, dtype: np.dtype | None, copy: bool = False) -> Any:
     result = input
     if dtype is not None:
-        result = cast(result, dtype)
+        result = converted(result, dtype)
     if where is not None:
         where = device(where)
         if device_of(unwrap(result)) != where:
@@ -152,6 +162,8 @@ _TYPE_NAMES = {
     bfloat16: "BFloat16Tensor",
     float32: "FloatTensor",
     float64: "DoubleTensor",
+    complex64: "ComplexFloatTensor",
+    complex128: "ComplexDoubleTensor",
 }
 
 
@@ -173,12 +185,14 @@ def _conversion(dtype: DType) -> Callable:
     """Make the method that converts to `dtype`, such as x.double() or x.long()."""
 
     def method(input: Tensor, memory_format: Any = None) -> Tensor:
-        return cast(input, dtype.dtype)
+        return converted(input, dtype.dtype)
 
     method.__doc__ = f"In dtype {dtype.name}; the tensor itself if it has it already."
     return method
 
 
+to_cfloat = _conversion(complex64)
+to_cdouble = _conversion(complex128)
 to_half = _conversion(float16)
 to_bfloat16 = _conversion(bfloat16)
 to_float = _conversion(float32)

@@ -12,6 +12,7 @@ from ..backend import xp
 from .clamp import where
 from .loss_reduction import reduce_loss, reduction_of
 from .pointwise import exp, log
+from .promote import refuse_complex
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -31,6 +32,7 @@ def kl_div(
     the batch, is the divergence as it is defined; "mean" divides by the number of elements.
     """
     require_tensor("kl_div", input)
+    refuse_complex("kl_div", input, target)
     by_batch = reduction == "batchmean" and size_average is None and reduce is None
     if reduction == "mean" and size_average is None and reduce is None:
         warn(

@@ -15,9 +15,10 @@ from ..autograd.inplace import assign
 from ..autograd.op import Op
 from ..autograd.variable import Variable, own_copy, unwrap, wrap
 from ..backend import Array, is_array, is_writable, xp
-from ..dtype import fitting
+from ..dtype import fitting, real_dtype
 from ..errors import ShapeError
 from .accumulate import add_at_index
+from .convert import converted
 from .dims import normalize_dim
 from .parse_index import along, dims_taken, take_apart
 
@@ -201,13 +202,15 @@ def _as_value(name: str, value: Any, target: Any, index: tuple) -> Any:
     """
     if isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, (bool, int, float)):
+    if isinstance(value, (bool, int, float, complex)):
         return fitting(name, value, target.array.dtype)
     if not is_array(unwrap(value)):
         raise TypeError(
             f"{name}: got a value of type {type(value).__name__}, expected a number or a tensor"
         )
     array = unwrap(value)
+    if array.dtype.kind == "c" and target.array.dtype.kind not in "cb":
+        value = converted(value, real_dtype(array.dtype))
     if xp(array) is not xp(target.array):
         value = wrap(value) if is_array(value) else value
         value = value.to(target.device)

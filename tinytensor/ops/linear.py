@@ -112,7 +112,7 @@ class Addmm(Op):
 
     def forward(self, x: Array, a: Array, b: Array, beta: float, alpha: float) -> Array:
         y = product(a, b)
-        if y.dtype.kind != "f":
+        if y.dtype.kind not in "fc":
             beta, alpha = int(beta), int(alpha)
         if alpha != 1:
             y *= alpha

@@ -8,7 +8,6 @@ from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from .activation import logsigmoid
-from .arithmetic import abs
 from .clamp import clamp, clamp_min
 from .loss_reduction import (
     reduce_loss,
@@ -18,6 +17,7 @@ from .loss_reduction import (
 )
 from .pointwise import log, log1p, sigmoid
 from .promote import promote, require_float
+from .sign import abs
 
 if TYPE_CHECKING:
     from ..tensor import Tensor

@@ -197,9 +197,9 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
 
 
 def vdot(input: Tensor, other: Tensor) -> Tensor:
-    """As `dot`; the two differ only for complex numbers."""
+    """Σ conj(input)·other of two vectors; as `dot` for real numbers."""
     check_ranks("vdot", input, other, (1, 1))
-    return Matmul.apply(input, other)
+    return Matmul.apply(input.conj(), other)
 
 
 def inner(input: Tensor, other: Tensor) -> Tensor:

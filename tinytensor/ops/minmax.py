@@ -18,7 +18,7 @@ from .broadcast import atleast_1d
 from .clamp import maximum, minimum
 from .dims import accepts_axis, keep_dims, normalize_dim, normalize_dims
 from .gather import gather
-from .promote import require_numbers
+from .promote import refuse_complex, require_numbers
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -83,6 +83,7 @@ def check_not_empty(name: str, input: Any, dims: tuple[int, ...] | None) -> None
 
 def _extreme_dims(name: str, input: Any, dim: Any) -> tuple[int, ...]:
     dims = normalize_dims(name, dim, array_of(name, input).ndim)
+    refuse_complex(name, input)
     check_not_empty(name, input, None if dim is None or dim == () else dims)
     return dims
 
@@ -171,6 +172,7 @@ def pick(input: Any, dim: int, indices: Any, keepdim: bool) -> tuple[Any, Any]:
 
 def _along(name: str, input: Any, dim: Any) -> int:
     dim = normalize_dim(name, dim, input.ndim)
+    refuse_complex(name, input)
     if input.ndim:
         check_not_empty(name, input, (dim,))
     return dim
@@ -190,6 +192,7 @@ def max(
         return maximum(input, other)
     if dim is None:
         check_not_empty("max", input, None)
+        refuse_complex("max", input)
         return Max.apply(input)
     dim = _along("max", input, dim)
     indices = Argmax.apply(atleast_1d(input), dim, True)
@@ -210,6 +213,7 @@ def min(
         return minimum(input, other)
     if dim is None:
         check_not_empty("min", input, None)
+        refuse_complex("min", input)
         return Min.apply(input)
     dim = _along("min", input, dim)
     indices = Argmin.apply(atleast_1d(input), dim, True)
@@ -293,6 +297,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     median(x, dim): (values, indices) along dim.
     """
     if dim is None:
+        refuse_complex("median", input)
         return Median.apply(input, False)
     dim = _along("median", input, dim)
     indices = Argmedian.apply(atleast_1d(input), dim, False)
@@ -303,6 +308,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """As `median`, of what is not NaN."""
     if dim is None:
+        refuse_complex("nanmedian", input)
         return Median.apply(input, True)
     dim = _along("nanmedian", input, dim)
     indices = Argmedian.apply(atleast_1d(input), dim, True)

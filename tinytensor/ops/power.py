@@ -62,7 +62,7 @@ class Pow(Op):
     saves = {"a": ("a", "b"), "b": ("a", "b"), "out": "b"}
 
     def forward(self, a: Array, b: Array) -> Array:
-        if b.dtype.kind == "f":
+        if b.dtype.kind in "fc":
             return a**b
         require_numbers("pow", b, NotImplementedError)
         # 1/aⁿ as an integer: ±1 for a = ±1, else 0. NumPy refuses it.
@@ -77,7 +77,11 @@ class Pow(Op):
         if self.needs(0):
             da = where(b == 0, 0.0, g * (b * a ** (b - 1)))
         if self.needs(1):
-            db = g * where((a == 0) & (b >= 0), 0.0, y * log(a))
+            if unwrap(a).dtype.kind != "c":
+                flat = (a == 0) & (b >= 0)
+            else:
+                flat = (a == 0) & (b.imag == 0) & (b.real >= 0)
+            db = g * where(flat, 0.0, y * log(a))
         return da, db
 
 
@@ -87,7 +91,7 @@ def pow(input: Operand, exponent: Operand) -> Tensor:
     if not hasattr(unwrap(power), "dtype"):
         dtype = array_of("pow", base).dtype
         check_number_fits("pow", dtype, exponent)
-        if exponent < 0 and dtype.kind not in "fV":
+        if dtype.kind not in "fVc" and exponent < 0:  # type: ignore[operator]
             raise RuntimeError(
                 f"pow: got integers to the negative power {exponent}, expected a power ≥ 0; "
                 "convert the tensor to floating point first"
@@ -100,9 +104,10 @@ def pow(input: Operand, exponent: Operand) -> Tensor:
 
 
 def float_power(input: Operand, exponent: Operand) -> Tensor:
-    """input to the power of exponent, computed in float64."""
-    common_dtype("float_power", input, exponent)
-    return pow(*promote_to(np.dtype(np.float64), input, exponent))
+    """input to the power of exponent, computed in float64 (complex128 for complex numbers)."""
+    is_complex = common_dtype("float_power", input, exponent).kind == "c"
+    dtype = np.dtype(np.complex128 if is_complex else np.float64)
+    return pow(*promote_to(dtype, input, exponent))
 
 
 def square(input: Tensor) -> Tensor:

@@ -15,13 +15,27 @@ from ..dtype import default_float, result_dtype
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
-    Operand: TypeAlias = Tensor | float  # what arithmetic takes
+    Operand: TypeAlias = Tensor | complex  # what arithmetic takes
+
+
+# The ops that take complex numbers, of those that call as_float, promote_float or require_float.
+# fmt: off
+TAKES_COMPLEX = frozenset([
+    "abs", "acos", "acosh", "addcdiv", "asin", "asinh", "atan", "atanh", "cos", "cosh", "det",
+    "div", "exp", "exp2", "expm1", "fold", "inverse", "lerp", "log", "log10", "log1p", "log2",
+    "matrix_power", "mean", "norm", "positive", "reciprocal", "rsqrt", "sigmoid", "sin", "sinh",
+    "softsign", "solve", "sqrt", "std", "std_mean", "tan", "tanh", "tanhshrink", "unfold",
+    "var", "var_mean",
+])
+# fmt: on
 
 
 class Cast(Op):
     """y = x in another dtype;  dx = g in the old one"""
 
     def forward(self, x: Array, dtype: np.dtype) -> Array:
+        if x.dtype.kind == "c" and dtype.kind not in "cb":
+            x = x.real  # .to() warns about it
         return x.astype(dtype)
 
     def backward(self, g: Any) -> Any:
@@ -52,10 +66,23 @@ def promote(a: Any, b: Any, name: str = "op") -> tuple[Any, Any]:
     return promote_to(common_dtype(name, a, b), a, b)
 
 
+def promote_ordered(a: Any, b: Any, name: str = "op") -> tuple[Any, Any]:
+    """As `promote`, for ops that compare sizes: complex numbers have none."""
+    a, b = promote(a, b, name)
+    dtype = getattr(unwrap(a if isinstance(a, Variable) else b), "dtype", None)
+    if dtype is not None and dtype.kind == "c":
+        _check_complex(name, dtype)
+    return a, b
+
+
 def promote_float(a: Any, b: Any, name: str = "op") -> tuple[Any, Any]:
     """As `promote`, but integers become floats: for division and similar ops."""
     dtype = common_dtype(name, a, b)
-    return promote_to(dtype if dtype.kind in "fV" else default_float(), a, b)
+    if dtype.kind == "c":
+        _check_complex(name, dtype)
+    elif dtype.kind not in "fV":
+        dtype = default_float()
+    return promote_to(dtype, a, b)
 
 
 def promote_to(dtype: np.dtype, *operands: Any) -> Any:
@@ -79,8 +106,9 @@ def common_dtype(name: str, *operands: Any) -> np.dtype:
 
 
 def is_operand(value: Any) -> bool:
-    """Whether arithmetic takes `value`: a tensor, an array or a real number."""
-    return isinstance(value, (Variable, int, float, np.ndarray, np.generic)) or is_array(value)
+    """Whether arithmetic takes `value`: a tensor, an array or a number."""
+    kinds = (Variable, int, float, complex, np.ndarray, np.generic)
+    return isinstance(value, kinds) or is_array(value)
 
 
 def _as_operand(value: Any, dtype: np.dtype) -> Any:
@@ -88,6 +116,8 @@ def _as_operand(value: Any, dtype: np.dtype) -> Any:
         return cast(value, dtype)
     if dtype.kind in "fV":
         return float(value)
+    if dtype.kind == "c":
+        return complex(value)
     return np.asarray(value).astype(dtype).item()  # 300 in uint8 is 44, as in PyTorch
 
 
@@ -101,11 +131,17 @@ def check_number_fits(name: str, dtype: np.dtype, *values: Any) -> None:
 
 
 def as_float(name: str, x: Any) -> Any:
-    """A tensor or array in floating point: integers in the default dtype."""
-    if isinstance(x, Variable):
-        return x if x.array.dtype.kind in "fV" else cast(x, default_float())
-    array = array_of(name, x)
-    return array if array.dtype.kind in "fV" else array.astype(default_float())
+    """A tensor or array in floating point: integers in the default dtype.
+
+    Complex numbers stay as they are if the op takes them, and are refused otherwise.
+    """
+    array = x.array if isinstance(x, Variable) else array_of(name, x)
+    if array.dtype.kind in "fV":
+        return x
+    if array.dtype.kind == "c":
+        _check_complex(name, array.dtype)
+        return x
+    return cast(x, default_float())
 
 
 def apply_wide(name: str, op: type[Op], input: Any, *args: Any) -> Any:
@@ -126,17 +162,43 @@ def apply_wide(name: str, op: type[Op], input: Any, *args: Any) -> Any:
 
 
 def require_float(name: str, input: Any, error: type = RuntimeError) -> None:
-    """Refuse integers and booleans."""
+    """Refuse integers and booleans, and complex numbers unless the op takes them."""
     dtype = array_of(name, input).dtype
-    if dtype.kind not in "fV":
+    if dtype.kind == "c":
+        _check_complex(name, dtype)
+    elif dtype.kind not in "fV":
         raise error(
             f"{name}: got dtype {dtype}, expected a floating point dtype; convert with .float()"
         )
 
 
+def _check_complex(name: str, dtype: np.dtype) -> None:
+    """Refuse complex numbers unless the op takes them."""
+    if name not in TAKES_COMPLEX:
+        raise NotImplementedError(
+            f"{name}: not implemented for {dtype}, expected real numbers; use .abs(), .real or "
+            "view_as_real()"
+        )
+
+
+def refuse_complex(name: str, *operands: Any) -> None:
+    """Refuse complex tensors, arrays and numbers: for ops that need an order, such as max."""
+    for operand in operands:
+        dtype = getattr(unwrap(operand), "dtype", None)
+        if isinstance(operand, complex):
+            dtype = np.dtype(type(operand))
+        if dtype is not None and dtype.kind == "c":
+            _check_complex(name, dtype)
+
+
 def require_numbers(name: str, input: Any, error: type = RuntimeError) -> None:
-    """Refuse booleans."""
-    if array_of(name, input).dtype.kind == "b":
+    """Refuse booleans, and complex numbers unless the op takes them."""
+    dtype = array_of(name, input).dtype
+    if dtype.kind not in "bc":
+        return
+    if dtype.kind == "c":
+        _check_complex(name, dtype)
+    else:
         raise error(f"{name}: got dtype bool, expected numbers; convert with .int() or .float()")
 
 

@@ -46,6 +46,8 @@ def total(x: Array, dims: tuple | None, keepdim: bool) -> Array:
         return x.sum(axis=dims, keepdims=keepdim, dtype=np.float32).astype(np.float16)
     if x.dtype == np.float32:
         return sum_over(x, dims, keepdim)
+    if x.dtype == np.complex64:  # as sum_over does: NumPy adds one at a time in its outer loops
+        return x.sum(axis=dims, keepdims=keepdim, dtype=np.complex128).astype(np.complex64)
     return x.sum(axis=dims, keepdims=keepdim, dtype=x.dtype)
 
 
@@ -97,7 +99,7 @@ def _summable(name: str, input: Any, dtype: Any) -> Any:
     """`input` in the dtype asked for; integers and booleans otherwise in int64."""
     if dtype is not None:
         return cast(input, to_numpy_dtype(dtype))
-    return input if array_of(name, input).dtype.kind in "fV" else cast(input, int64.dtype)
+    return input if array_of(name, input).dtype.kind in "fVc" else cast(input, int64.dtype)
 
 
 def reduced_dims(name: str, input: Any, dim: Any) -> tuple[int, ...] | None:

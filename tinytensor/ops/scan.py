@@ -24,7 +24,7 @@ from .gather import gather
 from .join import cat
 from .parse_index import along
 from .pointwise import exp
-from .promote import cast, require_float
+from .promote import cast, refuse_complex, require_float
 from .rearrange import flip
 
 if TYPE_CHECKING:
@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 def _wide(x: Array) -> np.dtype:
     """The dtype of a running total: float64 for floats, as in PyTorch."""
+    if x.dtype.kind == "c":
+        return np.dtype(np.complex128)
     return np.dtype(np.float64) if x.dtype.kind == "f" else x.dtype
 
 
@@ -85,7 +87,7 @@ def _scan(name: str, op: Any, input: Any, dim: Any, dtype: Any = None) -> Any:
     dim = normalize_dim(name, dim, array_of(name, input).ndim)
     if dtype is not None:
         input = cast(input, to_numpy_dtype(dtype))
-    elif unwrap(input).dtype.kind not in "fV":
+    elif unwrap(input).dtype.kind not in "fVc":
         input = cast(input, int64.dtype)
     result = op.apply(atleast_1d(input), dim)
     return result if input.ndim else result.reshape(())
@@ -172,6 +174,7 @@ class RunningArgmax(Op):
 
 def _running_extreme(name: str, input: Any, dim: Any, smallest: bool) -> tuple[Any, Any]:
     dim = normalize_dim(name, dim, array_of(name, input).ndim)
+    refuse_complex(name, input)
     line = atleast_1d(input)
     indices = RunningArgmax.apply(line, dim, smallest)
     values = gather(line, dim, indices)

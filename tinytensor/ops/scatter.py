@@ -219,7 +219,7 @@ def scatter_reduce(
         ones = xp(raw).ones(raw.shape, dtype=dtype)
         count = Ungather.apply(ones, sizes, dim, raw)
         count = count + 1 if include_self else xp(raw).maximum(count, 1)
-        y = y / count if dtype.kind in "fV" else y // count
+        y = y / count if dtype.kind in "fVc" else y // count
     return y if shape else y.reshape(())
 
 

@@ -18,7 +18,7 @@ from .dims import accepts_axis, normalize_dim
 from .gather import gather
 from .minmax import check_not_empty, pick
 from .parse_index import along
-from .promote import cast
+from .promote import cast, refuse_complex
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -47,6 +47,7 @@ class Argsort(Op):
 def _order(name: str, input: Any, dim: Any, descending: bool) -> tuple[Any, Any, int]:
     """(input with at least one dim, indices that sort it, dim)"""
     dim = normalize_dim(name, dim, array_of(name, input).ndim)
+    refuse_complex(name, input)
     line = atleast_1d(input)
     return line, Argsort.apply(line, dim, bool(descending)), dim
 
@@ -173,6 +174,7 @@ def unique(
     return_inverse: also the place of each element in the result. return_counts: also how often
     each occurs. `sorted` has no effect: the result is always sorted.
     """
+    refuse_complex("unique", input)
     if dim is not None:
         dim = _dim_of_slices("unique", input, dim)
     values, inverse, counts = Unique.apply(input, dim)
@@ -269,6 +271,7 @@ def bucketize(
 
 
 def _place(name: str, sequence: Any, values: Any, right: bool, out_int32: bool) -> Any:
+    refuse_complex(name, sequence, values)
     values = _as_tensor_like(values, sequence)
     if array_of(name, sequence).ndim != 1 and sequence.shape[:-1] != values.shape[:-1]:
         raise ShapeError(

@@ -23,7 +23,7 @@ from .join import stack
 from .minmax import check_not_empty, pick
 from .partial_views import along, diagonal
 from .power import sqrt
-from .promote import as_float
+from .promote import as_float, refuse_complex
 from .reduce import mean, require_float
 from .shape import unsqueeze
 from .sort import sort
@@ -52,6 +52,7 @@ class Mode(Op):
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.mode:
     """(values, indices) of the most frequent element along `dim`, in a tie the smallest."""
     dim = normalize_dim("mode", dim, array_of("mode", input).ndim)
+    refuse_complex("mode", input)
     line = atleast_1d(input)
     check_not_empty("mode", line, (dim,))
     return return_types.mode(*pick(input, dim, Mode.apply(line, dim), keepdim))

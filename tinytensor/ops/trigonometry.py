@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.op import Op
+from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from .power import sqrt
 from .promote import as_float, not_zero, promote_float
@@ -237,7 +238,7 @@ class Asinh(Op):
 
 
 class Acosh(Op):
-    """y = arcosh x;  dx = g/√(x² − 1)"""
+    """y = arcosh x;  dx = g/√(x² − 1), for complex x g/(√(x − 1)·√(x + 1))"""
 
     saves = ("x",)
 
@@ -246,6 +247,8 @@ class Acosh(Op):
 
     def backward(self, g: Any) -> Any:
         (x,) = self.saved
+        if unwrap(x).dtype.kind == "c":  # √(x² − 1) has another sign for Re x < 0
+            return g / (sqrt(x - 1) * sqrt(x + 1))
         return g / sqrt(x * x - 1)
 
 

@@ -32,11 +32,12 @@ def variance(x: Array, dims: tuple, correction: float, keepdim: bool) -> tuple[A
         x = x - x[first]
         x = x - total(x, dims, True) / count
     scale = 1 / (count - correction) if count > correction else math.inf
-    return total(x * x, dims, keepdim) * scale, scale
+    squares = x * x if x.dtype.kind != "c" else (x * x.conj()).real
+    return total(squares, dims, keepdim) * scale, scale
 
 
 class Var(Op):
-    """y = Σ (x − x̄)² / (n − c);  dx = g·2(x − x̄) / (n − c)"""
+    """y = Σ |x − x̄|² / (n − c);  dx = g·2(x − x̄) / (n − c)"""
 
     saves = ("x",)
 
@@ -52,7 +53,7 @@ class Var(Op):
 
 
 class Std(Op):
-    """y = √(Σ (x − x̄)² / (n − c));  dx = g·(x − x̄) / ((n − c)·y), and 0 where y is"""
+    """y = √(Σ |x − x̄|² / (n − c));  dx = g·(x − x̄) / ((n − c)·y), and 0 where y is"""
 
     saves = ("x", "out")
 
@@ -196,6 +197,8 @@ def norm(
     if dtype is not None:
         input = cast(input, to_numpy_dtype(dtype))
     require_float("norm", input)
+    if input.array.dtype.kind == "c":
+        input = abs(input)
     dims = normalize_dims("norm", dim, input.ndim)
     if (p < 0 or p == math.inf) and not math.prod(input.shape[i] for i in dims):
         raise RuntimeError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..ops.arithmetic import sign
+from ..ops.sign import sign
 from .optimizer import Optimizer, zeros_like
 from .settings import settings
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..backend import xp
-from ..ops.arithmetic import sign
+from ..ops.sign import sign
 from .optimizer import Optimizer, zeros_like
 from .settings import settings
 

@@ -1,0 +1,120 @@
+"""Complex numbers: made from real ones, their parts, and ops on them."""
+
+import tinytensor as tt
+
+from .table import C, I, Row, T, V
+
+FLAGS = {"empty": True, "scalar": True}
+MORE = [
+    "exp2",
+    "expm1",
+    "log2",
+    "log10",
+    "log1p",
+    "asin",
+    "acos",
+    "atan",
+    "asinh",
+    "acosh",
+    "atanh",
+    "softsign",
+    "tanhshrink",
+]
+
+ROWS = [
+    # from real numbers
+    Row("complex", T(2, 3), T(2, 3), **FLAGS),
+    Row("complex", T(2, 1), T(3), label="broadcast"),
+    Row("complex", T(3), T(3, grad=False), label="by the first only"),
+    Row("polar", T(2, 3, low=0.1), T(2, 3), **FLAGS),
+    Row("polar", T(2, 1, low=0.1), T(3), label="broadcast"),
+    Row("polar", T(3, grad=False), T(3), label="by the second only"),
+    # the parts
+    Row("real", C(2, 3), method=False, **FLAGS),
+    Row("real", T(2, 3), method=False, label="of real numbers", order=0),
+    Row("imag", C(2, 3), method=False, **FLAGS),
+    Row("view_as_real", C(2, 3), method=False, scalar=True),
+    Row("abs", C(2, 3), **FLAGS),
+    Row("abs", V([0j, 1 + 0j, 2j]), order=1, label="of 0 too"),
+    Row("angle", C(2, 3), **FLAGS),
+    Row("angle", T(2, 3), label="of real numbers"),
+    Row("sgn", C(2, 3), **FLAGS),
+    Row("sgn", T(2, 3), order=0, label="of real numbers"),
+    # conjugates: PyTorch's share memory
+    Row("conj", C(2, 3), torch=lambda x: x.conj().resolve_conj(), **FLAGS),
+    Row("conj_physical", C(2, 3), **FLAGS),
+    Row("resolve_conj", C(2, 3)),
+    Row("resolve_neg", C(2, 3)),
+    Row("adjoint", C(2, 3), torch=lambda x: x.adjoint().resolve_conj()),
+    Row("adjoint", C(2, 4, 3), torch=lambda x: x.adjoint().resolve_conj()),
+    Row("isreal", V([1 + 1j, 2 + 0j]), order=0),
+    Row("isreal", T(3), order=0),
+    # arithmetic
+    Row("add", C(2, 3), C(3), **FLAGS),
+    Row("add", C(2, 3), C(3), alpha=1.5 - 2j),
+    Row("sub", C(2, 3), C(3), **FLAGS),
+    Row("mul", C(2, 3), C(3), **FLAGS),
+    Row("mul", C(2, 3), T(3), label="by real numbers"),
+    Row("mul", T(2, 3), 1.5 - 2j),
+    Row("div", C(2, 3), C(3), **FLAGS),
+    Row("div", T(2, 3), C(3), label="real by complex"),
+    Row("neg", C(2, 3)),
+    Row("reciprocal", C(2, 3)),
+    Row("pow", C(2, 3), 3),
+    Row("pow", C(2, 3), 0.5 + 1j),
+    Row("pow", C(2, 3), C(3)),
+    Row("pow", 2 + 1j, C(3)),
+    Row("square", C(3)),
+    Row("sqrt", C(2, 3), **FLAGS),
+    Row("rsqrt", C(2, 3)),
+    Row("lerp", C(3), C(3), 0.25 + 1j),
+    Row("lerp", C(3), C(3), C(3)),
+    Row("addcmul", C(3), C(3), C(3), value=2j),
+    Row("addcdiv", C(3), C(3), C(3), value=2j),
+    # functions
+    *[
+        Row(name, C(2, 3), **FLAGS)
+        for name in ("exp", "log", "sin", "cos", "tan", "sinh", "cosh", "tanh", "sigmoid")
+    ],
+    *[Row(name, C(2, 3), order=1) for name in MORE],
+    # over dimensions
+    Row("sum", C(2, 3), dim=1),
+    Row("sum", C(2, 3)),
+    Row("mean", C(2, 3), dim=0),
+    Row("prod", C(2, 3), dim=1),
+    Row("prod", V([1 + 1j, 0j, 2 - 1j]), order=1),
+    Row("cumsum", C(2, 3), dim=1),
+    Row("cumprod", C(2, 3), dim=1),
+    Row("var", C(4, 3), dim=0),
+    Row("std", C(4, 3)),
+    Row("norm", C(2, 3)),
+    Row("norm", C(2, 3), 3.0, dim=1),
+    Row("norm", C(2, 3), 1),
+    # products
+    Row("matmul", C(2, 3), C(3, 4)),
+    Row("matmul", C(2, 4, 3), C(3, 2)),
+    Row("matmul", C(3), C(3)),
+    Row("bmm", C(2, 3, 4), C(2, 4, 2)),
+    Row("vdot", C(3), C(3)),
+    Row("dot", C(3), C(3)),
+    Row("outer", C(2), C(3)),
+    Row("einsum", "bixy,ioxy->boxy", C(2, 2, 2, 3), C(2, 3, 2, 3), method=False),
+    Row("tensordot", C(2, 3), C(3, 2), 1),
+    Row("kron", C(2, 2), C(1, 3)),
+    Row("addmm", C(2, 2), C(2, 3), C(3, 2), beta=0.5 + 1j, alpha=2j),
+    Row("inverse", C(3, 3)),
+    Row("det", C(3, 3)),
+    # shapes, choices, indices
+    Row("cat", [C(2, 3), C(1, 3)], method=False),
+    Row("stack", [C(2), C(2)], 1, method=False),
+    Row("where", V([True, False, True]), C(3), C(3), method=False),
+    Row("masked_fill", C(3), V([True, False, True]), 1 - 1j),
+    Row("gather", C(3, 4), 1, I(3, 2, high=4)),
+    Row("index_add", C(3, 2), 0, I(2, high=3), C(2, 2)),
+    Row("permute", C(2, 3, 4), (2, 0, 1)),
+    Row("flip", C(2, 3), (1,)),
+    Row("tril", C(3, 3)),
+    Row("method:to", T(3), tt.complex128, order=0),
+    Row("isclose", C(3), C(3), order=0),
+    Row("eq", V([1 + 1j, 2j]), V([1 + 1j, 1j]), order=0),
+]
