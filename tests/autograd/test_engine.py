@@ -579,7 +579,7 @@ ERRORS: list[tuple[str, Any, type, list[str]]] = [
      ["input 0", r"\(1, 1\)", "allow_unused"]),
     ("materialize", lambda: grad(leaf(1.0), leaf(1.0), allow_unused=False, materialize_grads=True),
      ValueError, ["materialize_grads", "allow_unused"]),
-    ("batched", lambda: grad(leaf(1.0), leaf(1.0), is_grads_batched=True), NotImplementedError,
+    ("batched", lambda: grad(leaf(1.0), leaf(1.0), is_grads_batched=True), RuntimeError,
      ["grad", "is_grads_batched"]),
     ("rule: shape", lambda: Misshapen.apply(leaf([1.0, 2.0])).sum().backward(), GradientError,
      ["misshapen", r"\(1,\)", r"expected \(2,\)", "made at"]),

@@ -23,7 +23,10 @@ inplace         writes into tensors
 views           views after such writes
 strided         views by strides
 mixed_devices   arguments from two devices
-nesting         backward inside backward
+nesting         backward inside backward; functions to call at its end
+packed          saved values that hooks packed
+node_names      PyTorch's other names of a node: metadata, _saved_self …
+graph           edges of the graph, hooks for saved values (torch.autograd.graph)
 traced_walk     trace_backward: the walk, one step at a time
 gradcheck       gradients against finite differences
 old_variable    Variable, PyTorch's old form of a leaf
@@ -33,12 +36,13 @@ function_ctx    the `ctx` of a Function, which is its node in the graph
 
 from typing import TYPE_CHECKING
 
-from . import anomaly, function, mixed_devices, nesting, outputs, views  # noqa: F401
+from . import anomaly, function, graph, mixed_devices, nesting, outputs, views  # noqa: F401
 from .engine import backward, grad
 from .function import Function
 from .gradcheck import gradcheck, gradgradcheck
 from .hooks import RemovableHandle
 from .next_functions import AccumulateGrad
+from .node_names import SavedTensor
 from .old_variable import Variable
 from .op import Node, Op
 from .settings import (
@@ -61,10 +65,10 @@ if TYPE_CHECKING:  # PyTorch's path; tinytensor/__init__.py sets it
 
 # fmt: off
 __all__ = [
-    "AccumulateGrad", "Contribution", "Function", "Node", "Op", "RemovableHandle", "Step",
-    "Variable", "backward", "detect_anomaly", "enable_grad", "function", "grad", "gradcheck",
-    "gradgradcheck", "inference_mode", "is_anomaly_enabled", "is_grad_enabled",
-    "is_inference_mode_enabled", "no_grad", "scope", "set_detect_anomaly", "set_grad_enabled",
-    "site_of", "trace_backward",
+    "AccumulateGrad", "Contribution", "Function", "Node", "Op", "RemovableHandle",
+    "SavedTensor", "Step", "Variable", "backward", "detect_anomaly", "enable_grad", "function",
+    "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode", "is_anomaly_enabled",
+    "is_grad_enabled", "is_inference_mode_enabled", "no_grad", "scope", "set_detect_anomaly",
+    "set_grad_enabled", "site_of", "trace_backward",
 ]
 # fmt: on

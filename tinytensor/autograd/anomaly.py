@@ -10,6 +10,7 @@ from ..backend import is_array, xp
 from ..devices import device_of
 from ..errors import AnomalyError, DeviceError, GradientError, OutOfMemoryError, ShapeError
 from .mode import outside, state
+from .packed import pack
 from .site import describe_here, describe_site
 from .variable import Variable, unwrap
 
@@ -112,13 +113,15 @@ def _is_new(found: str, sources: Any) -> bool:
 
 
 def watch(node: Any, args: tuple, outputs: tuple) -> None:
-    """After each forward while `watched` is set: add it to the recording, check for NaN."""
+    """After each forward while `watched` is set: add it to the recording, check for NaN, pack."""
     mode = state.mode
     if mode.recording is not None:
         mode.recording.add(node, args, outputs)
     if mode.anomaly:
         for out in outputs:
             check_forward(node, args, out)
+    if mode.pack is not None and any(isinstance(o, Variable) and o._tracked for o in outputs):
+        pack(node, args, mode.pack)
 
 
 def check_forward(op: Any, args: tuple, out: Variable) -> None:

@@ -13,14 +13,13 @@ from .variable import Variable, edge_of, own_copy, wrap
 from .walk import Gradients, accumulate, walk
 
 
-def roots_of(name: str, outputs: Sequence[Any], grads: Sequence[Any], create_graph: bool) -> dict:
+def roots_of(name: str, outputs: Sequence[Any], grads: Any, create_graph: bool) -> dict:
     """Check the outputs a walk starts from and their gradients: {node or leaf: gradient}."""
     roots: dict[Any, Any] = {}
+    grads = (None,) * len(outputs) if grads is None else as_tuple(grads)
     if len(grads) != len(outputs):
         raise RuntimeError(f"{name}: got {len(grads)} gradients for {len(outputs)} outputs")
     for output, gradient in zip(outputs, grads):
-        if output._view is not None:
-            outside.refresh(output)
         edge = edge_of(output)
         if edge is None:
             raise GradientError(
@@ -62,7 +61,7 @@ def run(
 def as_tuple(value: Any) -> tuple:
     """One tensor, or any iterable of them (`model.parameters()`), as a tuple."""
     single = value is None or isinstance(value, (Variable, int, float)) or is_array(value)
-    return (value,) if single else tuple(value)
+    return (value,) if single else outside.as_tensors(value)
 
 
 def backward(
@@ -77,14 +76,11 @@ def backward(
     inputs: accumulate only into these.
     """
     outputs = as_tuple(tensors)
-    grads = (None,) * len(outputs) if grad_tensors is None else as_tuple(grad_tensors)
-    roots = roots_of("backward", outputs, grads, create_graph)
+    roots = roots_of("backward", outputs, grad_tensors, create_graph)
     if inputs is None:
         run(roots, None, retain_graph, create_graph)
         return
     targets = as_tuple(inputs)
-    if not targets:
-        raise RuntimeError("backward: inputs is empty; name at least one tensor, or leave it out")
     wanted = _wanted("backward", targets)
     for tensor in targets:
         if tensor._node is not None:
@@ -98,15 +94,17 @@ def backward(
 def _wanted(name: str, inputs: Sequence[Any]) -> dict[Any, Any]:
     """{node or leaf: None} for the tensors whose gradients are requested."""
     wanted: dict[Any, Any] = {}
+    if not inputs:
+        error = RuntimeError if name == "backward" else ValueError
+        raise error(f"{name}: inputs is empty; name at least one tensor")
     for i, tensor in enumerate(inputs):
-        if tensor._view is not None:
-            outside.refresh(tensor)
-        if not tensor._tracked:
+        edge = edge_of(tensor)
+        if edge is None:
             raise GradientError(
                 f"{name}: input {i}, of shape {tuple(tensor.shape)}, does not require grad; "
                 "set requires_grad=True before the forward pass"
             )
-        wanted[edge_of(tensor)] = None
+        wanted[edge] = None
     return wanted
 
 
@@ -125,20 +123,20 @@ def grad(
 
     create_graph: the gradients can be differentiated again. allow_unused: return None for an input
     that the outputs do not depend on, instead of raising. materialize_grads: return zeros for it.
-    only_inputs has no effect, as in PyTorch.
+    is_grads_batched: grad_outputs has a leading batch dimension, and so have the gradients.
     """
-    if is_grads_batched:
-        raise NotImplementedError("grad: is_grads_batched is not supported; call grad once per row")
     outputs, inputs = as_tuple(outputs), as_tuple(inputs)
-    grads = (None,) * len(outputs) if grad_outputs is None else as_tuple(grad_outputs)
+    if is_grads_batched:
+        return outside.batched_grad(outputs, inputs, grad_outputs, retain_graph, create_graph,
+                                    allow_unused, materialize_grads)  # fmt: skip
     if materialize_grads and allow_unused is False:
         raise ValueError("grad: materialize_grads=True contradicts allow_unused=False; omit one")
     wanted = _wanted("grad", inputs)
-    run(roots_of("grad", outputs, grads, create_graph), wanted, retain_graph, create_graph)
+    run(roots_of("grad", outputs, grad_outputs, create_graph), wanted, retain_graph, create_graph)
 
     results = []
     for i, tensor in enumerate(inputs):
-        g = wanted[edge_of(tensor)]
+        g = wanted[tensor._node or tensor]
         if g is None and not (allow_unused or materialize_grads):
             raise GradientError(
                 f"grad: the outputs do not depend on input {i}, of shape {tuple(tensor.shape)}; "

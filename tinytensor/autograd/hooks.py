@@ -46,6 +46,16 @@ class AfterAccumulation:
         self.hook = hook
 
 
+class BeforeAccumulation(AfterAccumulation):
+    """Marks a hook of a leaf's AccumulateGrad: hook((gradient,)), after the tensor's own hooks."""
+
+
+class AfterNode(AfterAccumulation):
+    """Marks a hook of a leaf's AccumulateGrad: hook((), (gradient,)), the last to be called."""
+
+    gradient: Any = None
+
+
 def add_hook(owner: Any, hook: Any) -> RemovableHandle:
     """Register `hook` on a node or a leaf."""
     if owner._hooks is None:
@@ -78,21 +88,36 @@ def run_hooks(owner: Any, gradient: Any) -> Any:
     """Pass a gradient, as a tensor, through the hooks. Each may return a replacement."""
     raw = not isinstance(gradient, Variable)
     value = wrap(_writable(gradient)) if raw else gradient
-    for hook in list(owner._hooks.values()):
+    hooks = list(owner._hooks.values())
+    later = [hook for hook in hooks if isinstance(hook, AfterAccumulation)]
+    for hook in hooks:
         if isinstance(hook, AfterAccumulation):
             continue
         replacement = hook(value)
         if replacement is not None:
             _check_replacement(hook, replacement, value)
             value = replacement
+    for mark in later:
+        if isinstance(mark, BeforeAccumulation):
+            (value,) = _replaced(mark.hook, mark.hook((value,)), (value,))
+    for mark in later:
+        if isinstance(mark, AfterNode):
+            mark.gradient = value
     return unwrap(value) if raw else value
 
 
 def run_after_accumulation(leaf: Any) -> None:
     """Call the leaf's post-accumulate hooks."""
-    for hook in list(leaf._hooks.values()):
-        if isinstance(hook, AfterAccumulation):
-            hook.hook(leaf)
+    marks = [hook for hook in leaf._hooks.values() if isinstance(hook, AfterAccumulation)]
+    for mark in marks:
+        if type(mark) is AfterAccumulation and mark.hook(leaf) is not None:
+            raise RuntimeError(
+                f"hook {_name(mark.hook)}: a post-accumulate hook returned a value, expected None"
+            )
+    for mark in marks:
+        if isinstance(mark, AfterNode) and mark.gradient is not None:
+            gradient, mark.gradient = mark.gradient, None
+            mark.hook((), (gradient,))
 
 
 def _check_replacement(hook: Any, new: Any, old: Any) -> None:

@@ -12,14 +12,15 @@ from ..backend import QUIET, error_state
 class Mode:
     """The engine's settings in one thread."""
 
-    __slots__ = ("grad", "inference", "scope", "call", "watched", "_anomaly", "_recording")
+    __slots__ = ("grad", "inference", "scope", "call", "watched", "pack", "_anomaly", "_recording")
 
     def __init__(self) -> None:
         self.grad = True
         self.inference = False
         self.scope = ""  # path of the module whose forward is running, "" outside
         self.call: Any = None  # (nn.Module whose forward runs, its path, the outer call)
-        self.watched = False  # True while anomaly detection or a recording is on
+        self.watched = False  # True while anomaly detection, a recording or a pack hook is on
+        self.pack: Any = None  # hooks for saved values: (pack, unpack), see packed.py
         self._anomaly = False
         self._recording: Any = None
 
@@ -31,7 +32,7 @@ class Mode:
     @anomaly.setter
     def anomaly(self, on: bool) -> None:
         self._anomaly = on
-        self.watched = on or self._recording is not None
+        self.watched = on or not (self._recording is self.pack is None)
 
     @property
     def recording(self) -> Any:
@@ -41,7 +42,7 @@ class Mode:
     @recording.setter
     def recording(self, recording: Any) -> None:
         self._recording = recording
-        self.watched = self._anomaly or recording is not None
+        self.watched = self._anomaly or not (recording is self.pack is None)
 
 
 class _ThreadState(threading.local):
@@ -99,10 +100,13 @@ class Outside:
     next_functions: Callable[[Any], tuple]  # next_functions.py: the links of a node
     add_node_hook: Callable[[Any, Callable, str], Any]  # hooks.py
     nested: Callable[..., Any]  # nesting.py: call a function, in a new thread if nested too deep
+    node_attribute: Callable[[Any, str], Any]  # node_names.py: PyTorch's other names of a node
+    as_tensors: Callable[[Any], tuple]  # graph.py: an iterable of tensors and GradientEdges
+    batched_grad: Callable[..., tuple]  # func/batched.py: is_grads_batched
 
     def __init__(self) -> None:
         self.refresh = self.check_leaf = self.run_after_accumulation = lambda tensor: None
-        self.on_one_device = lambda args: None
+        self.on_one_device, self.as_tensors = lambda args: None, tuple
         self.call_site = lambda frame: (None, 0)
         self.where = lambda node: ""
         self.watch = self.check_backward = lambda node, values, results: None

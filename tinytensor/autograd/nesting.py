@@ -27,10 +27,29 @@ def nested(function: Callable, *args: Any) -> Any:
     if level >= LEVELS:
         return _Continuation(function, args).result()
     state.level = level + 1
+    stacks = state.stacks
+    outer = stacks.get("callbacks")
+    queue: list[Callable[[], Any]] = []
+    stacks["callbacks"] = queue
     try:
-        return function(*args)
+        result = function(*args)
+        for callback in queue:  # it may queue more
+            callback()
+        return result
     finally:
         state.level = level
+        if outer is None:
+            stacks.pop("callbacks", None)
+        else:
+            stacks["callbacks"] = outer
+
+
+def callbacks() -> list[Callable[[], Any]]:
+    """The functions to call when the walk that is running ends."""
+    queue = state.stacks.get("callbacks")
+    if queue is None:
+        raise RuntimeError("queue_callback: no backward is running, expected a call during one")
+    return queue
 
 
 class _Continuation:

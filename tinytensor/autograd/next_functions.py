@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Callable
 from typing import Any
 
+from .hooks import AfterNode, BeforeAccumulation, add_hook
 from .mode import outside
 from .op import Node
 from .variable import Variable
@@ -29,6 +31,19 @@ class AccumulateGrad:
 
     def name(self) -> str:
         return "AccumulateGrad"
+
+    @property
+    def metadata(self) -> dict:
+        """A dict for the user's notes."""
+        return self.__dict__.setdefault("_metadata", {})
+
+    def register_prehook(self, hook: Callable) -> Any:
+        """Call hook((gradient,)) before it is added to `.grad`; it may return another."""
+        return add_hook(self.variable, BeforeAccumulation(hook))
+
+    def register_hook(self, hook: Callable) -> Any:
+        """Call hook((), (gradient,)) after it was added to `.grad`."""
+        return add_hook(self.variable, AfterNode(hook))
 
     def __repr__(self) -> str:
         return "<AccumulateGrad>"

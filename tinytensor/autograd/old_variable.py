@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
+from .nesting import callbacks
 from .site import warn
 from .variable import Variable as EngineVariable
+
+
+class ExecutionEngine:
+    """PyTorch's `Variable._execution_engine`: functions to call when the running backward ends."""
+
+    @staticmethod
+    def queue_callback(callback: Callable[[], Any]) -> None:
+        callbacks().append(callback)
 
 
 class _VariableMeta(type):
@@ -27,6 +37,8 @@ class Variable(metaclass=_VariableMeta):
 
     volatile has had no effect since PyTorch 0.4, and warns.
     """
+
+    _execution_engine = ExecutionEngine
 
 
 __all__ = ["Variable"]

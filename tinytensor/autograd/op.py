@@ -80,6 +80,12 @@ class Node:
         """Call hook(grad_outputs) before this rule; it may return other grad_outputs."""
         return outside.add_node_hook(self, hook, "before")
 
+    def __call__(self, *grads: Any) -> Any:
+        return outside.node_attribute(self, "apply_rule")(*grads)
+
+    def __getattr__(self, name: str) -> Any:
+        return outside.node_attribute(self, name)
+
     def __repr__(self) -> str:
         return f"<{self.name()}>"
 
@@ -191,19 +197,15 @@ class Op(Node):
         # 4. The node in the graph.
         dtype = out.dtype
         if tracked and dtype.kind in "fV":
-            tensor._tracked = True
-            tensor._node = node
-            node._edges = edges
-            node._shape = out.shape
-            node._dtype = dtype
-            node._hooks = None
+            tensor._tracked, tensor._node = True, node
+            node._edges, node._hooks = edges, None
+            node._shape, node._dtype = out.shape, dtype
             node._order = next_order()
             node.scope = mode.scope
             node._code, node._instruction = outside.call_site(sys._getframe(1))
             node._saved = node._save(args, tensor) if cls._plan else ()
         else:
-            tensor._tracked = False
-            tensor._node = None
+            tensor._tracked, tensor._node = False, None
             if tracked and dtype.kind == "c":
                 outside.track_complex(node, tensor, args, edges)
         if cls.view:

@@ -68,12 +68,8 @@ def wrap(array: Array) -> Any:
     """A fresh untracked tensor around a raw array."""
     tensor: Any = _new(outside.tensor)
     tensor.array = array
-    tensor._grad = None
     tensor._tracked = False
-    tensor._node = None
-    tensor._writes = None
-    tensor._view = None
-    tensor._hooks = None
+    tensor._grad = tensor._node = tensor._writes = tensor._view = tensor._hooks = None
     return tensor
 
 
@@ -109,9 +105,9 @@ def writes_of(variable: Variable) -> list[Any]:
 
 def edge_of(variable: Variable) -> Any:
     """Where a gradient for `variable` goes: its node, the leaf itself, or None."""
-    if not variable._tracked:
-        return None
-    return variable._node or variable
+    if variable._view is not None:
+        outside.refresh(variable)
+    return variable._node or variable if variable._tracked else None
 
 
 def own_copy(array: Array) -> Array:
