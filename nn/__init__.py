@@ -10,12 +10,16 @@ modules       module        Module: parameters, buffers and submodules
               lazy          LazyLinear, LazyConv2d …: sizes taken from the first input
               summary       a table of a network's layers
               parallel      DataParallel
+              modules       the classes under PyTorch's paths, nn.modules.loss and others
               swa_utils     AveragedModel, as in torch.optim.swa_utils
               pickles       old module names, for pickles that contain them
 layers        linear        Linear, Bilinear, Embedding
+              embedding_bag, adaptive_softmax
               convolution, pooling, padding, resample
+              unpooling, fractional_pooling  MaxUnpool; FractionalMaxPool, LPPool
               norm          batch, layer, group, instance and RMS norm
-              dropout, activation, distance
+              response_norm LocalResponseNorm, SyncBatchNorm
+              dropout, activation, rrelu, distance
               residual      five forms of skip connection
               recurrent, recurrent_base  RNN, LSTM, GRU and their cells
 transformers  attention     MultiheadAttention, AdditiveAttention
@@ -25,6 +29,8 @@ transformers  attention     MultiheadAttention, AdditiveAttention
               transformer, transformer_layers  encoder and decoder
 losses        loss, margin_loss, pair_loss
 functions     functional    the functions, as in torch.nn.functional
+              functional_variants  second forms: in place, with indices, older names
+              multi_head_attention  multi_head_attention_forward
               init          initial values of parameters, as in torch.nn.init
 
 packages      generation/   greedy, sampling, beam search, key-value caches
@@ -36,18 +42,22 @@ from tinytensor.autograd.site import add_internal_folder
 
 from . import (
     activation,
+    adaptive_softmax,
     attention,
     attention_masks,
     container,
     convolution,
     distance,
     dropout,
+    embedding_bag,
+    fractional_pooling,
     functional,
     init,
     lazy,
     linear,
     loss,
     margin_loss,
+    modules,
     norm,
     padding,
     pair_loss,
@@ -59,17 +69,23 @@ from . import (
     recurrent,
     resample,
     residual,
+    response_norm,
+    rrelu,
     transformer,
     transformer_layers,
+    unpooling,
     utils,
 )
 from .activation import *
+from .adaptive_softmax import *
 from .attention import *
 from .attention_masks import *
 from .container import *
 from .convolution import *
 from .distance import *
 from .dropout import *
+from .embedding_bag import *
+from .fractional_pooling import *
 from .generation.beam_search import beam_search
 from .generation.generate import generate, stream
 from .generation.kv_cache import KVCache
@@ -108,9 +124,12 @@ from .position import *
 from .recurrent import *
 from .resample import *
 from .residual import *
+from .response_norm import *
+from .rrelu import *
 from .summary import summary
 from .transformer import *
 from .transformer_layers import *
+from .unpooling import *
 
 add_internal_folder(__file__)
 register_old_names()
@@ -122,17 +141,20 @@ __all__ = [
     "GPTConfig", "GraphConvolution", "KVCache", "Mamba", "MixtureOfExperts", "Module",
     "PatchEmbed", "Seq2SeqRNN", "Seq2SeqTransformer", "SwitchLayer", "TimestepEmbedding",
     "add_self_loops", "beam_search", "functional", "generate", "init", "load_balancing_loss",
-    "modulate", "normalize_adjacency", "parallel", "patchify", "router_z_loss", "stream",
+    "modulate", "modules", "normalize_adjacency", "parallel", "patchify", "router_z_loss", "stream",
     "summary", "timestep_embedding", "unpatchify", "utils",
 ]
 # fmt: on
 __all__ += activation.__all__
+__all__ += adaptive_softmax.__all__
 __all__ += attention.__all__
 __all__ += attention_masks.__all__
 __all__ += container.__all__
 __all__ += convolution.__all__
 __all__ += distance.__all__
 __all__ += dropout.__all__
+__all__ += embedding_bag.__all__
+__all__ += fractional_pooling.__all__
 __all__ += lazy.__all__
 __all__ += linear.__all__
 __all__ += loss.__all__
@@ -146,6 +168,9 @@ __all__ += pooling.__all__
 __all__ += position.__all__
 __all__ += recurrent.__all__
 __all__ += resample.__all__
+__all__ += response_norm.__all__
 __all__ += residual.__all__
+__all__ += rrelu.__all__
 __all__ += transformer.__all__
 __all__ += transformer_layers.__all__
+__all__ += unpooling.__all__

@@ -1,6 +1,7 @@
 """Functions for neural networks, under the names of torch.nn.functional.
 
 They are tinytensor's own ops, defined in `tinytensor/ops/`. `relu as relu` marks a name as public.
+functional_variants.py has further forms of some: in place, with indices, under older names.
 """
 
 # fmt: off
@@ -37,5 +38,15 @@ from tinytensor import (
     softplus as softplus, softshrink as softshrink, softsign as softsign, tanh as tanh,
     tanhshrink as tanhshrink, threshold as threshold, triplet_margin_loss as triplet_margin_loss,
     triplet_margin_with_distance_loss as triplet_margin_with_distance_loss, unfold as unfold,
+    # less common ones
+    affine_grid as affine_grid, ctc_loss as ctc_loss, embedding_bag as embedding_bag,
+    fractional_max_pool2d as fractional_max_pool2d, fractional_max_pool3d as fractional_max_pool3d,
+    grid_sample as grid_sample, local_response_norm as local_response_norm, lp_pool1d as lp_pool1d,
+    lp_pool2d as lp_pool2d, lp_pool3d as lp_pool3d, max_unpool1d as max_unpool1d,
+    max_unpool2d as max_unpool2d, max_unpool3d as max_unpool3d,
+    multilabel_margin_loss as multilabel_margin_loss, pdist as pdist, rrelu as rrelu,
 )
 # fmt: on
+
+from .functional_variants import *
+from .multi_head_attention import multi_head_attention_forward as multi_head_attention_forward

@@ -13,8 +13,9 @@ from .loss import Loss, WeightedLoss
 
 # fmt: off
 __all__ = [
-    "CosineEmbeddingLoss", "HingeEmbeddingLoss", "MarginRankingLoss", "MultiLabelSoftMarginLoss",
-    "MultiMarginLoss", "SoftMarginLoss", "TripletMarginLoss", "TripletMarginWithDistanceLoss",
+    "CosineEmbeddingLoss", "HingeEmbeddingLoss", "MarginRankingLoss", "MultiLabelMarginLoss",
+    "MultiLabelSoftMarginLoss", "MultiMarginLoss", "SoftMarginLoss", "TripletMarginLoss",
+    "TripletMarginWithDistanceLoss",
 ]
 # fmt: on
 
@@ -179,6 +180,16 @@ class MultiMarginLoss(WeightedLoss):
             weight=self.weight,
             reduction=self.reduction,
         )
+
+
+class MultiLabelMarginLoss(Loss):
+    """Σ max(0, 1 − input[j] + input[i]) / C over the target classes j and the other classes i
+
+    input (N, C); target (N, C): class indices up to the first −1.
+    """
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
 
 
 class MultiLabelSoftMarginLoss(WeightedLoss):

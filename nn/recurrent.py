@@ -17,7 +17,7 @@ from .module import Module
 from .parameter import Parameter
 from .recurrent_base import RNNBase, State, Weights
 
-__all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNCell"]
+__all__ = ["GRU", "LSTM", "RNN", "GRUCell", "LSTMCell", "RNNBase", "RNNCell", "RNNCellBase"]
 
 # ------------------------------------------------------------------------------------------
 # Whole sequences

@@ -76,7 +76,7 @@ PAGES = {
     "indexing": Page(
         "Ops: indexing",
         "Reading and writing by index, by mask, by table.",
-        {OPS: ["index", "gather", "scatter", "masked", "embedding"]},
+        {OPS: ["index", "gather", "scatter", "masked", "embedding", "embedding_bag"]},
     ),
     "layers": Page(
         "Ops: layers",
@@ -85,14 +85,15 @@ PAGES = {
             OPS: [
                 "attention", "layer_norm", "batch_norm", "dropout", "recurrent_cell",
                 "recurrent_sequence", "selective_scan", "convolution", "conv_transpose", "pooling",
-                "adaptive_pooling", "unfold", "resample", REST,
+                "adaptive_pooling", "fractional_pooling", "lp_pooling", "unpooling", "unfold",
+                "resample", "grid_sample", REST,
             ]
         },
     ),
     "losses": Page(
         "Ops: losses",
         "Loss functions.",
-        {OPS: ["loss", "cross_entropy", "distribution_loss", "margin_loss"]},
+        {OPS: ["loss", "cross_entropy", "distribution_loss", "margin_loss", "ctc_loss"]},
     ),
     "autograd": Page(
         "Autograd",
@@ -113,8 +114,9 @@ PAGES = {
         "Linear layers, convolutions, norms, activations, pooling and padding.",
         {
             NN: [
-                "linear", "convolution", "norm", "lazy", "dropout", "activation", "pooling",
-                "padding", "resample",
+                "linear", "embedding_bag", "adaptive_softmax", "convolution", "norm",
+                "response_norm", "lazy", "dropout", "activation", "rrelu", "pooling",
+                "fractional_pooling", "unpooling", "padding", "resample",
             ]
         },
     ),

@@ -14,13 +14,14 @@ Shape
     shape (reshape, permute), broadcast, partial_views (narrow, select, diagonal), join (cat,
     split), rearrange (flip, repeat), matrix (tril, diag), pad, convert (clone, to)
 Selected elements
-    index (x[…]), gather, scatter, masked, embedding (also one_hot)
+    index (x[…]), gather, scatter, masked, embedding (also one_hot), embedding_bag
 Layers
     attention, layer_norm, batch_norm, dropout, recurrent_cell (one step),
     recurrent_sequence (all steps), selective_scan (of Mamba), convolution, conv_transpose,
-    pooling, adaptive_pooling, unfold (also fold), resample
+    pooling, adaptive_pooling, fractional_pooling, lp_pooling (also local_response_norm),
+    unpooling, unfold (also fold), resample, grid_sample
 Losses
-    loss, cross_entropy, distribution_loss, margin_loss
+    loss, cross_entropy, distribution_loss, margin_loss, ctc_loss
 
 Shared by them, without an op to call
     promote (dtypes), dims (arguments that name dimensions), parse_index,
@@ -45,20 +46,25 @@ from .conv_transpose import *
 from .convert import *
 from .convolution import *
 from .cross_entropy import *
+from .ctc_loss import *
 from .distance import *
 from .distribution_loss import *
 from .dropout import *
 from .einsum import *
 from .embedding import *
+from .embedding_bag import *
 from .erf import *
+from .fractional_pooling import *
 from .gamma import *
 from .gather import *
+from .grid_sample import *
 from .histogram import *
 from .index import *
 from .join import *
 from .layer_norm import *
 from .linear import *
 from .loss import *
+from .lp_pooling import *
 from .margin_loss import *
 from .masked import *
 from .matmul import *
@@ -87,6 +93,7 @@ from .sort import *
 from .statistics import *
 from .trigonometry import *
 from .unfold import *
+from .unpooling import *
 from .variance import *
 
 # The public names are those that the files above list in their own __all__. (mypy finds them by

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..autograd.arguments import array_of, require_tensor
+from ..backend import xp
 from ..errors import ShapeError
 from .broadcast import broadcast_tensors
 from .clamp import clamp_min
 from .dims import accepts_axis
+from .index import Index
 from .promote import promote_float
 from .variance import norm
 
@@ -65,4 +67,15 @@ def cdist(
     return norm(rows - columns, p, -1)
 
 
-__all__ = ["cdist", "cosine_similarity", "normalize", "pairwise_distance"]
+def pdist(input: Tensor, p: float = 2) -> Tensor:
+    """‖a − b‖ₚ for each two rows a, b of input (N, M): (N·(N − 1)/2), as (0, 1), (0, 2), …"""
+    array = array_of("pdist", input)
+    if array.ndim != 2:
+        raise ShapeError(f"pdist: got input of shape {array.shape}, expected (N, M)")
+    if p < 0:
+        raise RuntimeError(f"pdist: got p={p}, expected at least 0")
+    first, second = xp(array).triu_indices(array.shape[0], 1)
+    return norm(Index.apply(input, (first,)) - Index.apply(input, (second,)), p, -1)
+
+
+__all__ = ["cdist", "cosine_similarity", "normalize", "pairwise_distance", "pdist"]

@@ -103,23 +103,25 @@ def embedding(
             f"embedding: index {wrong} is out of range for a table of {rows} rows, expected 0 to "
             f"{rows - 1}"
         )
-    padding_idx = _padding_row(padding_idx, rows)
+    padding_idx = row_number("embedding", padding_idx, rows)
     if max_norm is not None:
-        _renormalize(weight, index, max_norm, norm_type)
-    return Embedding.apply(weight, input, _factor(table, index, padding_idx, scale_grad_by_freq))
+        renormalize(weight, index, max_norm, norm_type)
+    factor = gradient_factor(table, index, padding_idx, scale_grad_by_freq)
+    return Embedding.apply(weight, input, factor)
 
 
-def _padding_row(padding_idx: int | None, rows: int) -> int | None:
+def row_number(name: str, padding_idx: int | None, rows: int) -> int | None:
+    """padding_idx, counted from 0."""
     if padding_idx is None:
         return None
     if not -rows <= padding_idx < rows:
         raise AssertionError(
-            f"embedding: padding_idx {padding_idx} is not a row of a table of {rows} rows"
+            f"{name}: padding_idx {padding_idx} is not a row of a table of {rows} rows"
         )
     return padding_idx % rows
 
 
-def _factor(
+def gradient_factor(
     table: Array, index: Array, padding_idx: int | None, by_frequency: bool
 ) -> Array | None:
     """The factor of each place's gradient, of shape (…, 1); None for 1 everywhere."""
@@ -135,7 +137,7 @@ def _factor(
     return factor[..., None]
 
 
-def _renormalize(weight: Tensor, index: Array, max_norm: float, norm_type: float) -> None:
+def renormalize(weight: Tensor, index: Array, max_norm: float, norm_type: float) -> None:
     """Scale the rows of weight that index names, and that are too long, down to max_norm."""
     library = xp(index)
     used = library.unique(index)

@@ -221,8 +221,47 @@ def multi_margin_loss(
     return reduce_loss(loss.reshape(tuple(target.shape)), reduction)
 
 
+def multilabel_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
+    """Σ max(0, 1 − input[j] + input[i]) / C over the target classes j and the other classes i.
+
+    input (N, C) or (C); target, of the same shape: class numbers up to the first −1.
+    """
+    name = "multilabel_margin_loss"
+    reduction = reduction_of(name, reduction, size_average, reduce)
+    require_float(name, input)
+    shape, given = array_of(name, input).shape, unwrap(target)
+    if len(shape) > 2 or given.shape != shape or shape[-1:] == (0,):
+        raise ShapeError(
+            f"{name}: got input {shape} and target {given.shape}, expected both (N, C) or (C)"
+        )
+    classes = shape[-1] if shape else 1
+    library = xp(given)
+    if given.dtype.kind not in "iu":
+        raise RuntimeError(f"{name}: got target of dtype {given.dtype}, expected int64")
+    wrong = outside(given, -1, classes)
+    if wrong is not None:
+        raise RuntimeError(f"{name}: target {wrong} is out of range, expected −1 to {classes - 1}")
+    labels = given.reshape(-1, classes)  # (C) → (1, C)
+    valid = library.cumsum(labels < 0, axis=1) == 0  # before the first −1
+    chosen = library.where(valid, labels, 0)
+    numbers = library.arange(classes)
+    own = ((chosen[:, :, None] == numbers) & valid[:, :, None]).any(axis=1)  # (N, C): a target
+    scores = input.reshape((-1, classes))
+    rows = library.arange(len(labels))[:, None]
+    margins = 1 - scores[rows, chosen].reshape((-1, classes, 1)) + scores.reshape((-1, 1, classes))
+    pairs = valid[:, :, None] & ~own[:, None, :]  # (N, target j, class i)
+    loss = where(pairs, clamp_min(margins, 0), 0.0).sum(axis=(1, 2)) / classes
+    return reduce_loss(loss.reshape(shape[:-1]), reduction)
+
+
 __all__ = [
     "cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss",
-    "multilabel_soft_margin_loss", "soft_margin_loss", "triplet_margin_loss",
-    "triplet_margin_with_distance_loss",
+    "multilabel_margin_loss", "multilabel_soft_margin_loss", "soft_margin_loss",
+    "triplet_margin_loss", "triplet_margin_with_distance_loss",
 ]  # fmt: skip

@@ -14,10 +14,11 @@ from ..autograd.arguments import array_of
 from ..autograd.inplace import write
 from ..autograd.op import Op
 from ..backend import Array, xp
+from ..create.generator import generator_for
 from ..errors import ShapeError
 from ..kernels.machinery.route import accelerated
 from .clamp import where
-from .promote import as_float, require_numbers, require_same_dtype, zeros_for
+from .promote import as_float, require_float, require_numbers, require_same_dtype, zeros_for
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -134,6 +135,26 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     if inplace:
         return write(input, leaky_relu, negative_slope)
     return LeakyRelu.apply(as_float("leaky_relu", input), float(negative_slope))
+
+
+def rrelu(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False,
+    inplace: bool = False,
+) -> Tensor:  # fmt: skip
+    """input where it is positive, a·input elsewhere.
+
+    a: uniform in [lower, upper) for each element while training, else (lower + upper)/2.
+    """
+    if lower > upper:
+        raise RuntimeError(f"rrelu: got lower={lower}, expected at most upper={upper}")
+    if inplace:
+        return write(input, lambda x: rrelu(x, lower, upper, training))
+    x = array_of("rrelu", input)
+    if not training:
+        return LeakyRelu.apply(input, (lower + upper) / 2)
+    require_float("rrelu", input, NotImplementedError)
+    slopes = generator_for(x).uniform(x.shape, x.dtype) * (upper - lower) + lower
+    return Prelu.apply(input, slopes)
 
 
 def prelu(input: Tensor, weight: Tensor) -> Tensor:
@@ -281,5 +302,5 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 __all__ = [
     "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "prelu", "relu", "relu6",
-    "softshrink", "threshold",
+    "rrelu", "softshrink", "threshold",
 ]  # fmt: skip

@@ -181,19 +181,19 @@ def _taps(
     index = below.astype(np.int64)
     if mode != "bicubic":
         return [(index, 1 - t), (index + 1, t)]
-    weights = [_cubic_far(1 + t), _cubic_near(t), _cubic_near(1 - t), _cubic_far(2 - t)]
+    weights = [cubic_far(1 + t), cubic_near(t), cubic_near(1 - t), cubic_far(2 - t)]
     return [(index + k, weight) for k, weight in enumerate(weights, -1)]
 
 
 CUBIC = -0.75  # the slope of the cubic kernel at distance 1
 
 
-def _cubic_near(x: np.ndarray) -> np.ndarray:
+def cubic_near(x: Any) -> Any:
     """The weight of an element at a distance of 0 to 1."""
     return ((CUBIC + 2) * x - (CUBIC + 3)) * x * x + 1
 
 
-def _cubic_far(x: np.ndarray) -> np.ndarray:
+def cubic_far(x: Any) -> Any:
     """The weight of an element at a distance of 1 to 2."""
     return ((CUBIC * x - 5 * CUBIC) * x + 8 * CUBIC) * x - 4 * CUBIC
 
