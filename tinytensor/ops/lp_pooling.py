@@ -6,12 +6,12 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.arguments import array_of
-from .arithmetic import sign
 from .pad import pad
 from .pooling import avg_pool1d, avg_pool2d, avg_pool3d
 from .power import pow
 from .promote import require_float
 from .rectifier import relu
+from .sign import sign
 from .windows import Sizes
 
 if TYPE_CHECKING:
