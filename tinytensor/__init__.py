@@ -71,6 +71,7 @@ from .tensor import Tensor
 
 # After .tensor: the function `tensor` takes over the name of the module.
 from . import compat, create, linalg, ops  # isort: skip
+from .linalg.older import *  # isort: skip
 from .compat import *  # isort: skip
 from .compat import _assert as _assert  # isort: skip
 from .create import *  # isort: skip
@@ -115,6 +116,7 @@ __all__ = [
 # fmt: on
 __all__ += compat.__all__
 __all__ += create.__all__
+__all__ += linalg.older.__all__
 __all__ += ops.NAMES
 
 

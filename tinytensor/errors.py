@@ -26,3 +26,7 @@ class OutOfMemoryError(MemoryError, RuntimeError):
 
 class ShapeError(RuntimeError, ValueError):
     """Shapes that do not fit: PyTorch raises RuntimeError for these, NumPy ValueError."""
+
+
+class LinAlgError(RuntimeError):
+    """A matrix for which there is no result: singular, or not positive definite."""

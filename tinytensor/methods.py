@@ -14,6 +14,7 @@ from typing import Any
 from . import ops
 from .autograd import inplace
 from .create import random
+from .linalg import older
 from .operators import Operators, in_place
 from .ops.masked import masked_fill_
 from .ops.scatter import index_fill_, index_put_
@@ -371,8 +372,23 @@ class Methods(Operators):
     ger = ops.ger
     kron = ops.kron
     cross = ops.cross
-    inverse = ops.inverse
-    det = ops.det
+    inverse = older.inverse
+    det = older.det
+    logdet = older.logdet
+    slogdet = older.slogdet
+    pinverse = older.pinverse
+    cholesky = older.cholesky
+    cholesky_inverse = older.cholesky_inverse
+    cholesky_solve = older.cholesky_solve
+    triangular_solve = older.triangular_solve
+    svd = older.svd
+    qr = older.qr
+    geqrf = older.geqrf
+    orgqr = older.orgqr
+    lu = older.lu
+    lu_solve = older.lu_solve
+    matrix_exp = older.matrix_exp
+    matrix_power = older.matrix_power
     addmm = ops.addmm
     addmv = ops.addmv
     addr = ops.addr

@@ -59,8 +59,9 @@ PAGES = {
         "Ops: products",
         "Matrix products, einsum, distances, and `tinytensor.linalg`.",
         {
-            OPS: ["matmul", "linear", "einsum", "distance", "solve"],
-            "tinytensor.linalg": ["tinytensor.linalg"],
+            OPS: ["matmul", "linear", "einsum", "distance"],
+            "tinytensor.linalg": [],
+            "tinytensor.linalg.older": [],
         },
     ),
     "shape": Page(

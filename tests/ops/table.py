@@ -123,13 +123,18 @@ class Row:
     empty    also compare with PyTorch on inputs whose first dimension is 0
     scalar   also compare with PyTorch on 0-d inputs
     method   x.name(…) is compared with name(x, …) too
+    prepare  a function of the first tensor, whose result is passed in its place: to make it
+             symmetric, for example. It must work for both libraries
+    after    a function of the result, whose result is compared: where a sign is not defined
     """
 
     def __init__(self, name: str, *args: Any, torch: Any = "same name", order: int = 2,
                  empty: bool = False, scalar: bool = False, method: bool = True, label: str = "",
-                 note: str = "", atol: float = 1e-5, **kwargs: Any):  # fmt: skip
+                 note: str = "", atol: float = 1e-5, prepare: Callable | None = None,
+                 after: Callable | None = None, **kwargs: Any):  # fmt: skip
         self.name, self.args, self.kwargs = name, args, kwargs
         self.torch, self.order, self.method = torch, order, method
+        self.prepare, self.after = prepare, after
         self.empty, self.scalar, self.note, self.atol = empty, scalar, note, atol
         text = ",".join([_short(a) for a in args] + [f"{k}={_short(v)}" for k, v in kwargs.items()])
         self.label = f"{name}({label or text})"
@@ -152,7 +157,13 @@ class Row:
         """args and kwargs with the specs replaced by `tensors`, in order."""
         supply = iter(tensors)
         args, kwargs = _replace((self.args, self.kwargs), lambda _: next(supply))
+        if self.prepare is not None:
+            args = (self.prepare(args[0]), *args[1:])
         return args, kwargs
+
+    def result(self, value: Any) -> Any:
+        """What is compared of a call's result."""
+        return value if self.after is None else self.after(value)
 
     def __repr__(self) -> str:
         return self.label

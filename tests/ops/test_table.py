@@ -81,8 +81,8 @@ def in_dtype(array: np.ndarray, dtype: Any) -> np.ndarray:
 def call(row: Row, tensors: list, method: bool = False) -> Any:
     args, kwargs = row.fill(tensors)
     if row.name.startswith("method:") or method:
-        return getattr(args[0], row.name.removeprefix("method:"))(*args[1:], **kwargs)
-    return operator.attrgetter(row.name)(tt)(*args, **kwargs)
+        return row.result(getattr(args[0], row.name.removeprefix("method:"))(*args[1:], **kwargs))
+    return row.result(operator.attrgetter(row.name)(tt)(*args, **kwargs))
 
 
 def torch_function(row: Row) -> Any:
@@ -111,7 +111,7 @@ def call_torch(row: Row, arrays: list, dtype: Any = np.float64) -> tuple[Any, li
     args, kwargs = row.fill(made)
     args = tuple(torch_dtype(a) for a in args)
     kwargs = {k: torch_dtype(v) for k, v in kwargs.items()}
-    return torch_function(row)(*args, **kwargs), made
+    return row.result(torch_function(row)(*args, **kwargs)), made
 
 
 def flatten(result: Any) -> list:
@@ -356,7 +356,7 @@ def all_ops() -> set[type]:
     stack = [Op]
     while stack:
         for cls in stack.pop().__subclasses__():
-            if cls.__module__.startswith("tinytensor.ops"):
+            if cls.__module__.startswith(("tinytensor.ops", "tinytensor.linalg")):
                 found.add(cls)
             stack.append(cls)
     return found

@@ -9,7 +9,7 @@ Over a dimension
     reduce (sum, mean, prod), variance (also norm), minmax, statistics, scan (cumsum), sort,
     softmax, histogram
 Products
-    matmul, linear, einsum, solve (inverse, det), distance
+    matmul, linear, einsum, distance (inverse, det and others are in linalg)
 Shape
     shape (reshape, permute), broadcast, partial_views (narrow, select, diagonal), join (cat,
     split), rearrange (flip, repeat), matrix (tril, diag), pad, convert (clone, to)
@@ -88,7 +88,6 @@ from .selective_scan import *
 from .shape import *
 from .sign import *
 from .softmax import *
-from .solve import *
 from .sort import *
 from .statistics import *
 from .trigonometry import *

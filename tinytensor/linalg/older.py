@@ -1,0 +1,79 @@
+"""Names outside of torch.linalg, most of them older: `tinytensor.svd`, `tinytensor.lu`, …"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..autograd.variable import unwrap, wrap
+from ..backend import xp
+from ..ops import return_types
+from .checks import check_matrix, transposed
+from .least_squares import pinverse
+from .lu import lu_factor_ex, lu_unpack
+from .lu import lu_solve as linalg_lu_solve
+from .products import chain_matmul, householder_product, matrix_exp, matrix_power
+from .solve import det, inverse, logdet, slogdet
+from .svd import qr as linalg_qr
+from .svd import svd as linalg_svd
+from .svd import svdvals
+from .triangular import cholesky as linalg_cholesky
+from .triangular import cholesky_inverse, cholesky_solve, triangular_solve
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> return_types.svd:
+    """(U, S, V) with input = U·diag(S)·Vᵀ; `linalg.svd`, which returns Vᵀ, is its successor.
+
+    some=False: U and V are square. compute_uv=False: only S; zeros in place of U and V.
+    """
+    check_matrix("svd", input, "input")
+    if compute_uv:
+        U, S, Vh = linalg_svd(input, full_matrices=not some)
+        return return_types.svd(U, S, transposed(Vh))
+    m, n = input.shape[-2:]
+    nothing = [input.new_zeros((*input.shape[:-2], size, size)) for size in (m, n)]
+    return return_types.svd(nothing[0], svdvals(input), nothing[1])
+
+
+def qr(input: Tensor, some: bool = True) -> return_types.qr:
+    """(Q, R) with input = Q·R; `linalg.qr` is its successor. some=False: Q is square."""
+    check_matrix("qr", input, "input")
+    return return_types.qr(*linalg_qr(input, "reduced" if some else "complete"))
+
+
+def geqrf(input: Tensor) -> return_types.geqrf:
+    """(a, tau): R on and above a's diagonal, and below it the vectors of Householder's Q.
+
+    `linalg.householder_product(a, tau)` is Q. Without a gradient.
+    """
+    check_matrix("geqrf", input, "input")
+    array = unwrap(input)
+    h, tau = xp(array).linalg.qr(array, mode="raw")
+    return return_types.geqrf(wrap(transposed(h).copy()), wrap(tau))
+
+
+def cholesky(input: Tensor, upper: bool = False) -> Tensor:
+    """L with L·Lᵀ = input; `linalg.cholesky` is its successor. upper=True: U with Uᵀ·U = input."""
+    return linalg_cholesky(input, upper=upper)
+
+
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple:
+    """(LU, pivots), and info with get_infos=True; see `linalg.lu_factor_ex`, its successor."""
+    LU, pivots, info = lu_factor_ex(A, pivot=pivot)
+    return (LU, pivots, info) if get_infos else (LU, pivots)
+
+
+def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+    """X with A·X = input, from the result of `lu(A)`; `linalg.lu_solve` is its successor."""
+    return linalg_lu_solve(LU_data, LU_pivots, input)
+
+
+orgqr = householder_product
+
+__all__ = [
+    "chain_matmul", "cholesky", "cholesky_inverse", "cholesky_solve", "det", "geqrf", "inverse",
+    "logdet", "lu", "lu_solve", "lu_unpack", "matrix_exp", "matrix_power", "orgqr", "pinverse",
+    "qr", "slogdet", "svd", "triangular_solve",
+]  # fmt: skip
