@@ -118,6 +118,9 @@ class Methods(Operators):
     digamma, digamma_ = ops.digamma, in_place(ops.digamma)
     mvlgamma, mvlgamma_ = ops.mvlgamma, in_place(ops.mvlgamma)
 
+    igamma, igamma_ = ops.igamma, in_place(ops.igamma)
+    igammac, igammac_ = ops.igammac, in_place(ops.igammac)
+
     def polygamma(self: Any, n: int) -> Any:
         """The n-th derivative of digamma."""
         return ops.polygamma(n, self)

@@ -40,8 +40,8 @@ PAGES = {
         {
             OPS: [
                 "arithmetic", "sign", "power", "pointwise", "trigonometry", "complex_numbers",
-                "erf", "gamma", "rounding", "clamp", "compare", "bitwise", "activation",
-                "rectifier",
+                "erf", "gamma", "incomplete_gamma", "rounding", "clamp", "compare", "bitwise",
+                "activation", "rectifier",
             ]
         },
     ),

@@ -71,6 +71,8 @@ ROWS = [
     Row("polygamma", 2, T(2, 3, low=0.5, high=3), **FLAGS),
     Row("polygamma", 3, V([-2.6, -0.3, 0.7, 12.5]), label="intervals"),
     Row("mvlgamma", T(2, 3, low=1.2, high=3), 3, **FLAGS),
+    Row("igamma", T(2, 3, low=0.3, high=3, grad=False), T(2, 3, low=0.2, high=6), **FLAGS),
+    Row("igammac", T(2, 3, low=0.3, high=3, grad=False), T(3, low=0.2, high=6), **FLAGS),
     Row("erfinv", T(2, 3, low=-0.9, high=0.9), **FLAGS),
     Row("erfinv", V([-0.7, 0.5, -0.49, 0.01, 0.97]), label="where intervals meet"),
     # rounding; its gradients are zeros that depend on nothing, so there is no second order

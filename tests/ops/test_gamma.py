@@ -1,5 +1,7 @@
 """The gamma functions and erfinv over their whole range, against PyTorch."""
 
+from decimal import Decimal, localcontext
+
 import numpy as np
 import pytest
 
@@ -83,6 +85,34 @@ def test_lgamma_in_float32_is_rounded_from_float64():
     x = 10 ** RANDOM.uniform(-30, 30, 1000).astype(np.float32)
     exact = tt.lgamma(tt.tensor(x.astype(np.float64))).numpy().astype(np.float32)
     np.testing.assert_array_equal(tt.lgamma(tt.tensor(x)).numpy(), exact)
+
+
+@pytest.mark.parametrize("name", ["igamma", "igammac"])
+def test_incomplete_gamma(name):
+    a = np.concatenate([RANDOM.uniform(0, 5, 3000), 10 ** RANDOM.uniform(-5, 4, 3000)])
+    x = a * np.exp(RANDOM.normal(0, 1, len(a)) / np.sqrt(1 + a)) + RANDOM.uniform(0, 2, len(a))
+    edge = [0.0, 1.0, np.inf, -1.0, 1e-300, 0.5]
+    a = np.concatenate([a, np.repeat(edge, len(edge))])
+    x = np.concatenate([x, np.tile(edge, len(edge))])
+    ours = getattr(tt, name)(tt.tensor(a), tt.tensor(x)).numpy()
+    theirs = getattr(torch, name)(torch.tensor(a), torch.tensor(x)).numpy()
+    near = ~(a > 20)  # beyond, PyTorch's series has nine digits
+    np.testing.assert_allclose(ours[near], theirs[near], rtol=1e-11, atol=5e-14)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize("n, x", [(15, 14.5), (21, 20.0), (25, 26.5), (500, 480.0), (3000, 3010.0)])
+def test_incomplete_gamma_of_integers(n, x):
+    with localcontext() as context:  # igammac(n, x) = exp(−x)·Σ xᵏ/k!, k < n
+        context.prec = 60
+        term = total = Decimal(1)
+        for k in range(1, n):
+            term = term * Decimal(x) / k
+            total += term
+        exact = float(total * (-Decimal(x)).exp())
+    a, b = tt.tensor(float(n), dtype=tt.float64), tt.tensor(x, dtype=tt.float64)
+    np.testing.assert_allclose(tt.igammac(a, b).item(), exact, rtol=5e-15)
+    np.testing.assert_allclose(tt.igamma(a, b).item(), 1 - exact, rtol=5e-15)
 
 
 def test_in_place():

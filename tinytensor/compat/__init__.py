@@ -12,6 +12,7 @@ no_effect.py      compile, the precision of products, deterministic algorithms
 onnx.py           export, which does not exist
 old_forms.py      LongTensor, FloatTensor …
 version.py        the version of PyTorch whose names are followed
+distribution_files.py  import paths of torch.distributions
 alias.py          the mechanism behind the table of paths below
 """
 
@@ -19,7 +20,7 @@ from .. import memory_format
 from ..autograd.old_variable import Variable as Variable
 from ..memory_format import *
 from . import alias as alias
-from . import amp, no_effect, old_forms
+from . import amp, distribution_files, no_effect, old_forms
 from .amp import *
 from .no_effect import *
 from .no_effect import _assert as _assert
@@ -58,6 +59,7 @@ PATHS = {
     "tinytensor.ops.part": "tinytensor.ops.partial_views",
     "tinytensor.ops.recurrent": "tinytensor.ops.recurrent_cell",
     "tinytensor.ranges": "tinytensor.create.ranges",
+    **distribution_files.PATHS,
 }
 
 __all__: list[str] = []

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..tensor import Tensor
+from . import constraints
 from .distribution import Distribution
+from .utils import sum_rightmost
 
 
 class Independent(Distribution):
@@ -13,6 +15,8 @@ class Independent(Distribution):
 
     Independent(Normal(loc, scale), 1) with loc (B, D): B draws of D numbers each, log_prob (B,).
     """
+
+    arg_constraints: Any = {}
 
     def __init__(self, base_distribution: Distribution, reinterpreted_batch_ndims: int,
                  validate_args: Any = None):  # fmt: skip
@@ -27,13 +31,38 @@ class Independent(Distribution):
         event = (*shape[rest:], *base_distribution.event_shape)
         super().__init__(shape[:rest], event, validate_args)
 
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        new = self._get_checked_instance(Independent, _instance)
+        count = self.reinterpreted_batch_ndims
+        inner = (*tuple(batch_shape), *self.event_shape[:count])
+        new.base_dist, new.reinterpreted_batch_ndims = self.base_dist.expand(inner), count
+        return self._finish_expand(new, batch_shape)
+
+    @constraints.dependent_property
+    def support(self) -> Any:
+        base, count = self.base_dist.support, self.reinterpreted_batch_ndims
+        return constraints.independent(base, count) if count else base
+
     @property
-    def has_rsample(self) -> bool:  # type: ignore[override]
+    def has_enumerate_support(self) -> bool:  # type: ignore[override]
+        return self.reinterpreted_batch_ndims == 0 and self.base_dist.has_enumerate_support
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        if self.reinterpreted_batch_ndims > 0:
+            raise NotImplementedError("Enumeration over cartesian product is not implemented")
+        return self.base_dist.enumerate_support(expand=expand)
+
+    @property
+    def has_rsample(self) -> bool:
         return self.base_dist.has_rsample
 
     @property
     def mean(self) -> Tensor:
         return self.base_dist.mean
+
+    @property
+    def mode(self) -> Tensor:
+        return self.base_dist.mode
 
     @property
     def variance(self) -> Tensor:
@@ -53,8 +82,7 @@ class Independent(Distribution):
 
     def total(self, each: Tensor) -> Tensor:
         """The sum over the dimensions that became part of the event."""
-        count = self.reinterpreted_batch_ndims
-        return each.sum(tuple(range(-count, 0))) if count else each
+        return sum_rightmost(each, self.reinterpreted_batch_ndims)
 
     def __repr__(self) -> str:
         return f"Independent({self.base_dist}, {self.reinterpreted_batch_ndims})"

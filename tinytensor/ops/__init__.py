@@ -1,8 +1,8 @@
 """Every op, one file per family; CONTRIBUTING.md says how to add one.
 
 One element at a time
-    arithmetic, sign, power, pointwise (exp, log, sigmoid), trigonometry, erf, gamma, rounding,
-    complex_numbers (real, conj, polar),
+    arithmetic, sign, power, pointwise (exp, log, sigmoid), trigonometry, erf, gamma,
+    incomplete_gamma, rounding, complex_numbers (real, conj, polar),
     clamp (also where, maximum), compare, bitwise, activation (gelu, silu), rectifier (relu and
     its variants)
 Over a dimension
@@ -59,6 +59,7 @@ from .gamma import *
 from .gather import *
 from .grid_sample import *
 from .histogram import *
+from .incomplete_gamma import *
 from .index import *
 from .join import *
 from .layer_norm import *

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..create import arange, full, multinomial
-from ..dtype import finfo
-from ..ops import broadcast_tensors, softmax
-from ..size import Size
-from ..tensor import Tensor
-from .distribution import Distribution, clamp_probs, lazy_property, one_of
+from ...create import arange, full, multinomial
+from ...dtype import finfo
+from ...ops import broadcast_tensors, softmax
+from ...size import Size
+from ...tensor import Tensor
+from .. import constraints
+from ..distribution import Distribution
+from ..utils import clamp_probs, lazy_property, one_of
 
 
 class Categorical(Distribution):
@@ -19,18 +21,30 @@ class Categorical(Distribution):
     logits  (…, K), any real numbers
     """
 
+    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    has_enumerate_support = True
+
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: Any = None):
         given = one_of("Categorical", probs, logits)
         if given.dim() < 1:
             raise ValueError("Categorical: got a 0-d tensor, expected one of shape (…, K)")
-        super().__init__(given.shape[:-1], (), validate_args)
         self._num_events = given.shape[-1]
         if probs is not None:
-            self._require(probs >= 0, "probs >= 0", probs)
             self.probs = probs / probs.sum(-1, keepdim=True)
         else:
-            self._require(logits == logits, "logits that are numbers", logits)
             self.logits = logits - logits.logsumexp(dim=-1, keepdim=True)
+        super().__init__(given.shape[:-1], (), validate_args)
+        self._param = self.probs if probs is not None else self.logits
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        new = super().expand(batch_shape, _instance)
+        new._num_events = self._num_events
+        new._param = new.probs if "probs" in vars(new) else new.logits
+        return new
+
+    @constraints.dependent_property(is_discrete=True, event_dim=0)
+    def support(self) -> Any:
+        return constraints.integer_interval(0, self._num_events - 1)
 
     @lazy_property
     def probs(self) -> Tensor:
@@ -42,7 +56,7 @@ class Categorical(Distribution):
 
     @property
     def param_shape(self) -> Any:
-        return (self.probs if "probs" in vars(self) else self.logits).shape
+        return self._param.shape
 
     @property
     def mean(self) -> Tensor:
@@ -64,8 +78,7 @@ class Categorical(Distribution):
         return drawn.T.reshape(shape)  # (count, batch) → sample_shape + batch_shape
 
     def log_prob(self, value: Tensor) -> Tensor:
-        inside = (value >= 0) & (value < self._num_events)
-        self._require(inside, f"values from 0 to {self._num_events - 1}", value)
+        self._validate_sample(value)
         value, logits = broadcast_tensors(value.long().unsqueeze(-1), self.logits)
         return logits.gather(-1, value[..., :1]).squeeze(-1)
 

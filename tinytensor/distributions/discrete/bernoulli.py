@@ -4,25 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import ops
-from ..autograd.settings import no_grad
-from ..create import bernoulli
-from ..ops import broadcast_tensors, sigmoid
-from ..tensor import Tensor
-from .distribution import Distribution, broadcast, clamp_probs, lazy_property, one_of
+from ... import ops
+from ...autograd.settings import no_grad
+from ...create import arange, bernoulli
+from ...ops import broadcast_tensors, sigmoid
+from ...tensor import Tensor
+from .. import constraints
+from ..exp_family import ExponentialFamily
+from ..utils import broadcast_all, lazy_property, one_of, probs_to_logits
 
 
-class Bernoulli(Distribution):
+class Bernoulli(ExponentialFamily):
     """P(1) = probs, or sigmoid(logits);  P(0) = 1 − P(1)"""
 
+    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.boolean
+    has_enumerate_support = True
+
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: Any = None):
-        (given,) = broadcast(one_of("Bernoulli", probs, logits))
-        super().__init__(given.shape, (), validate_args)
+        (given,) = broadcast_all(one_of("Bernoulli", probs, logits))
         if probs is not None:
-            self._require((given >= 0) & (given <= 1), "probs from 0 to 1", given)
             self.probs = given
         else:
             self.logits = given
+        super().__init__(given.shape, (), validate_args)
 
     @lazy_property
     def probs(self) -> Tensor:
@@ -30,8 +35,11 @@ class Bernoulli(Distribution):
 
     @lazy_property
     def logits(self) -> Tensor:
-        probs = clamp_probs(self.probs)
-        return probs.log() - (-probs).log1p()
+        return probs_to_logits(self.probs, is_binary=True)
+
+    @property
+    def param_shape(self) -> Any:
+        return self.batch_shape
 
     @property
     def mean(self) -> Tensor:
@@ -51,9 +59,14 @@ class Bernoulli(Distribution):
             return bernoulli(self.probs.expand(self._extended_shape(sample_shape)))
 
     def log_prob(self, value: Tensor) -> Tensor:
-        self._require((value == 0) | (value == 1), "values 0 and 1", value)
+        self._validate_sample(value)
         logits, value = broadcast_tensors(self.logits, value)
         return -ops.binary_cross_entropy_with_logits(logits, value, reduction="none")
 
     def entropy(self) -> Tensor:
         return ops.binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
+
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """0 and 1, for each distribution of the batch."""
+        values = arange(2, dtype=self.probs.dtype).view(-1, *(1,) * len(self.batch_shape))
+        return values.expand(-1, *self.batch_shape) if expand else values

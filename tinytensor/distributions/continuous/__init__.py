@@ -1,0 +1,1 @@
+"""Distributions of numbers on a line."""

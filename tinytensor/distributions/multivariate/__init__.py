@@ -1,0 +1,1 @@
+"""Distributions of vectors with correlations, and of matrices."""
