@@ -54,6 +54,7 @@ from .errors import (
     OutOfMemoryError,
     ShapeError,
 )
+from .func import vmap
 from .kernels import (
     get_kernels,
     get_num_threads,
@@ -103,15 +104,14 @@ __all__ = [
     "AnomalyError", "DeviceError", "GradcheckError", "GradientError", "OutOfMemoryError",
     "ShapeError", "Size", "Tensor", "accelerator", "amp", "autograd", "backends", "bfloat16",
     "bool", "can_cast", "cdouble", "cfloat", "complex128", "complex64", "cuda", "detach", "device",
-    "distributed", "distributions", "double",
-    "dtype", "e", "enable_grad", "finfo", "float", "float16", "float32", "float64", "func", "fx",
-    "get_default_device", "get_default_dtype", "get_kernels", "get_num_threads", "half", "iinfo",
-    "inf", "inference_mode", "int", "int16", "int32", "int64", "int8", "is_grad_enabled",
-    "is_inference_mode_enabled", "jit", "keep_memory", "linalg", "load", "long", "mps",
-    "multiprocessing", "nan", "newaxis", "no_grad", "onnx", "optim", "pi", "promote_types",
-    "release_memory", "result_type", "return_types", "save", "set_default_device",
-    "set_default_dtype", "set_grad_enabled", "set_kernels", "set_num_threads", "set_printoptions",
-    "short", "uint8", "utils", "xpu",
+    "distributed", "distributions", "double", "dtype", "e", "enable_grad", "finfo", "float",
+    "float16", "float32", "float64", "func", "fx", "get_default_device", "get_default_dtype",
+    "get_kernels", "get_num_threads", "half", "iinfo", "inf", "inference_mode", "int", "int16",
+    "int32", "int64", "int8", "is_grad_enabled", "is_inference_mode_enabled", "jit", "keep_memory",
+    "linalg", "load", "long", "mps", "multiprocessing", "nan", "newaxis", "no_grad", "onnx",
+    "optim", "pi", "promote_types", "release_memory", "result_type", "return_types", "save",
+    "set_default_device", "set_default_dtype", "set_grad_enabled", "set_kernels", "set_num_threads",
+    "set_printoptions", "short", "uint8", "utils", "vmap", "xpu",
 ]
 # fmt: on
 __all__ += compat.__all__

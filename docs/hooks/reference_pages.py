@@ -102,7 +102,10 @@ PAGES = {
         {
             "tinytensor.autograd": [],
             "tinytensor.autograd.functional": ["tinytensor.func.functional"],
-            "tinytensor.func": ["tinytensor.func.transforms"],
+            "tinytensor.func": [
+                "tinytensor.func.transforms", "tinytensor.func.batch_map",
+                "tinytensor.func.stateless",
+            ],
         },
     ),
     "nn-modules": Page(

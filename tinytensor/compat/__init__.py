@@ -30,6 +30,7 @@ from .old_forms import *
 # Nothing is imported before its path is used, as a module or as an attribute of tinytensor.
 PATHS = {
     "nn.utils.clip_grad": "tinytensor.optim.clip_grad",
+    "nn.utils.stateless": "tinytensor.func.stateless",
     "tinytensor.autograd.functional": "tinytensor.func.functional",
     "tinytensor.amp": "tinytensor.compat.amp",
     "tinytensor.backends": "tinytensor.compat.backends",

@@ -1,9 +1,8 @@
 """Transformations of functions: `grad(f)` is the function that computes f's gradient.
 
 They compose: grad(grad(f)) is the second derivative. Arguments and results may be nested tuples,
-lists and dicts of tensors, such as a dict of parameters. This is PyTorch's `torch.func` without
-`vmap`; and `jacobian`, `hessian`, `hvp` and `vhp` may also be called with the inputs, as in
-`autograd.functional`.
+lists and dicts of tensors, such as a dict of parameters. `jacobian`, `hessian`, `hvp` and `vhp`
+may also be called with the inputs, as in `autograd.functional`.
 """
 
 from __future__ import annotations
@@ -189,6 +188,21 @@ def jvp(
     return (call.value, products, call.finish(call.aux)) if has_aux else (call.value, products)
 
 
+def linearize(func: Callable, *primals: Any) -> tuple[Any, Callable]:
+    """(func(*primals), the function v ↦ J·v at primals); func runs only once."""
+    call = Evaluation("linearize", func, primals, {}, tuple(range(len(primals))), False)
+
+    def push_forward(*tangents: Any) -> Any:
+        vectors, _ = flatten(tangents)
+        _check_shapes("linearize", vectors, call.xs, "primal")
+        with enable_grad():
+            create = call.outer or _any_tracked(vectors)
+            products = call.rebuild_outputs(pushed_forward(call.outputs, call.xs, vectors, create))
+        return products if create else call.finish(products)
+
+    return call.value, push_forward
+
+
 def _check_shapes(name: str, vectors: list, like: list, what: str) -> None:
     """Raise if the vectors do not have the shapes of the outputs or primals."""
     got = [tuple(getattr(v, "shape", ())) for v in vectors]
@@ -206,7 +220,12 @@ def _any_tracked(tensors: list) -> bool:
 def jacrev(
     func: Callable, argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None
 ) -> Callable:
-    """The function that computes the Jacobian (*output, *input), one backward for each row."""
+    """The function that computes the Jacobian (*output, *input), one backward for each row.
+
+    chunk_size has no effect: the rows are computed one by one.
+    """
+    if chunk_size is not None and chunk_size <= 0:
+        raise ValueError(f"jacrev: got chunk_size {chunk_size}, expected a positive number")
     return _jacobian_function("jacrev", rows, func, argnums, has_aux)
 
 
@@ -255,6 +274,6 @@ def hessian(func: Callable, argnums: Any = 0, *args: Any, **options: Any) -> Any
 # fmt: off
 __all__ = [
     "grad", "grad_and_value", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jvp",
-    "value_and_grad", "vhp", "vjp",
+    "linearize", "value_and_grad", "vhp", "vjp",
 ]
 # fmt: on
