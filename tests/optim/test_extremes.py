@@ -64,15 +64,6 @@ SETTINGS: dict[str, list[dict[str, Any]]] = {
 CASES = [(name, settings) for name, rows in SETTINGS.items() for settings in rows]
 
 
-@pytest.fixture(autouse=True)
-def pytorch_counts_in_float64() -> Iterator[None]:
-    """PyTorch keeps NAdam's and ASGD's numbers in tensors of the default dtype, we in floats."""
-    torch = pytest.importorskip("torch")
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
-
-
 @pytest.fixture(params=["numpy", "kernels"])
 def kernels(request: pytest.FixtureRequest) -> Iterator[str]:
     """Each test runs with NumPy alone, and with kernels for arrays of any size."""

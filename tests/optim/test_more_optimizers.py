@@ -10,7 +10,7 @@ import pytest
 
 import tinytensor as tt
 from tinytensor import devices, optim
-from tinytensor.optim.muon import orthogonalized
+from tinytensor.optim.muon import bfloat16, orthogonalized
 
 from ..standin import fake_cupy as cp
 
@@ -41,6 +41,9 @@ CASES: list[tuple[str, dict[str, Any]]] = [
     ("ASGD", {}),
     ("ASGD", {"lr": 0.1, "lambd": 0.01, "alpha": 0.5, "t0": 5, "weight_decay": 0.1}),
     ("ASGD", {"maximize": True}),
+    ("Adafactor", {}),
+    ("Adafactor", {"lr": 0.01, "beta2_decay": -0.5, "eps": (1e-3, 0.1), "d": 1.5}),
+    ("Adafactor", {"weight_decay": 0.1, "maximize": True}),
 ]
 OURS: list[tuple[str, dict[str, Any]]] = [
     ("Lion", {"lr": 0.01}),
@@ -49,19 +52,6 @@ OURS: list[tuple[str, dict[str, Any]]] = [
     ("Muon", {"lr": 0.02}),
     ("Muon", {"lr": 0.02, "nesterov": False, "adjust_lr_fn": "match_rms_adamw"}),
 ]
-
-
-@pytest.fixture(autouse=True)
-def pytorch_counts_in_float64() -> Iterator[None]:
-    """PyTorch keeps NAdam's and ASGD's numbers in tensors of the default dtype, we in floats."""
-    try:
-        import torch
-    except ImportError:
-        yield
-        return
-    torch.set_default_dtype(torch.float64)
-    yield
-    torch.set_default_dtype(torch.float32)
 
 
 def start() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -223,7 +213,6 @@ def test_a_step_leaves_gradients_and_takes_none_of_them(name: str, settings: dic
 def test_muon_follows_its_equations(shape: tuple[int, int], settings: dict[str, Any]) -> None:
     rng = np.random.default_rng(1)
     w = tt.tensor(rng.normal(size=shape), requires_grad=True)
-    expected = w.detach().numpy().copy()
     optimizer = optim.Muon([w], **settings)
     mean = np.zeros(shape)
     m, n = shape
@@ -233,6 +222,7 @@ def test_muon_follows_its_equations(shape: tuple[int, int], settings: dict[str, 
     for _ in range(30):
         g = rng.normal(size=shape)
         w.grad = tt.tensor(g)
+        before = w.detach().numpy().copy()
         optimizer.step()
         mean = 0.95 * mean + 0.05 * g
         u = 0.05 * g + 0.95 * mean if settings.get("nesterov", True) else mean
@@ -241,28 +231,39 @@ def test_muon_follows_its_equations(shape: tuple[int, int], settings: dict[str, 
         values = values / np.sqrt((values**2).sum())
         for _ in range(5):
             values = 3.4445 * values - 4.775 * values**3 + 2.0315 * values**5
-        expected = expected * (1 - 0.02 * 0.1) - 0.02 * scale * (left * values) @ right
-        np.testing.assert_allclose(w.detach().numpy(), expected, rtol=1e-9, atol=1e-11)
+        expected = before * (1 - 0.02 * 0.1) - 0.02 * scale * (left * values) @ right
+        # bfloat16 has 8 bits
+        np.testing.assert_allclose(w.detach().numpy(), expected, rtol=0, atol=0.004 * scale)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(6, 5), (5, 10), (1, 1), (40, 70)], ids=str)
 @pytest.mark.parametrize("settings", [s for n, s in OURS if n == "Muon"], ids=str)
-def test_muon_is_near_pytorchs_in_bfloat16(settings: dict[str, Any]) -> None:
+def test_muon_equals_pytorchs_in_bfloat16(settings: dict, shape: tuple, dtype: str) -> None:
     torch = pytest.importorskip("torch")
-    rng = np.random.default_rng(2)
-    value, gradient = rng.normal(size=(6, 5)), rng.normal(size=(6, 5))
     found = []
     for lib in (tt, torch):
-        w = lib.tensor(value, requires_grad=True)
+        rng = np.random.default_rng(2)
+        w = lib.tensor(rng.normal(size=shape), dtype=getattr(lib, dtype)).requires_grad_()
         optimizer = lib.optim.Muon([w], **settings)
-        w.grad = lib.tensor(gradient)
-        optimizer.step()
+        for _ in range(5):
+            w.grad = lib.tensor(rng.normal(size=shape), dtype=getattr(lib, dtype))
+            optimizer.step()
         found.append(w.detach().numpy())
-    step = np.abs(found[1] - value).max()
-    assert np.abs(found[0] - found[1]).max() < 0.05 * step
+    # Sums of many products in another order now and then round to the neighbour in bfloat16.
+    atol = 1e-7 if shape[0] < 40 else 1e-3
+    np.testing.assert_allclose(*found, rtol=1e-6, atol=atol)
+
+
+def test_rounding_to_bfloat16_is_pytorchs() -> None:
+    torch = pytest.importorskip("torch")
+    bits = np.random.default_rng(0).integers(0, 2**32, 10_000, dtype=np.uint32)
+    x = np.concatenate([bits.view(np.float32), np.float32([np.inf, -np.inf, np.nan, 0, 3e38])])
+    np.testing.assert_array_equal(bfloat16(x), torch.tensor(x).bfloat16().float().numpy())
 
 
 def test_orthogonalized_has_singular_values_near_one() -> None:
-    matrix = np.random.default_rng(3).normal(size=(5, 8))
+    matrix = np.random.default_rng(3).normal(size=(5, 8)).astype(np.float32)
     found = orthogonalized(matrix, (3.4445, -4.775, 2.0315), 5, 1e-7)
     values = np.linalg.svd(found, compute_uv=False)
     assert values.min() > 0.6 and values.max() < 1.3
@@ -328,7 +329,12 @@ ERRORS: list[tuple[Any, type, str]] = [
     (lambda: optim.RAdam([tt.ones(2)], betas=(2.0, 0.5)), ValueError, r"RAdam: got betas\[0\]=2"),
     (lambda: optim.Rprop([tt.ones(2)], etas=(0.5, 0.9)), ValueError, "Rprop: got etas"),
     (lambda: optim.Lion([tt.ones(2)], betas=(0.9, 1.0)), ValueError, r"betas\[1\]=1.0"),
-    (lambda: optim.Muon([tt.ones(2)]), RuntimeError, r"shape \(2,\), expected matrices"),
+    (lambda: optim.Adafactor([tt.ones(2)], d=0.5), ValueError, "Adafactor: got d=0.5"),
+    (lambda: optim.Adafactor([tt.ones(2)], eps=(-1, 1)), ValueError, r"got eps\[0\]=-1"),
+    (lambda: optim.Adafactor([tt.ones(2)], beta2_decay=1), ValueError, "got beta2_decay=1"),
+    (lambda: optim.SparseAdam([tt.ones(2)], lr=0), ValueError, "SparseAdam: got lr=0"),
+    (lambda: optim.SparseAdam([tt.ones(2)], eps=0), ValueError, "SparseAdam: got eps=0"),
+    (lambda: optim.Muon([tt.ones(2)]), ValueError, r"shape \(2,\), expected matrices"),
     (lambda: optim.Muon([tt.ones(2, 2)], adjust_lr_fn="x"), ValueError, "adjust_lr_fn='x'"),
 ]
 

@@ -48,7 +48,7 @@ def adam_update(
 
     rates: lr / (1 − β₁ᵗ), and roots: √(1 − β₂ᵗ), for each parameter.
     """
-    lr, (beta1, beta2) = float(group["lr"]), group["betas"]
+    lr, beta1, beta2 = (float(value) for value in (group["lr"], *group["betas"]))
     decay, decoupled = group["weight_decay"], group["decoupled_weight_decay"]
     settings = (
         f32(beta1), f32(1 - beta1), f32(beta2), f32(1 - beta2), f32(group["eps"]),

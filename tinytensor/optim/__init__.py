@@ -1,8 +1,11 @@
 """Optimisers change parameters by their gradients; `lr_scheduler` changes their learning rates.
 
 optimizer.py    Optimizer: groups, `step`, state_dict; what the optimisers share
+hooks.py        hooks around `step`, `state_dict` and `load_state_dict`
+state.py        what is kept for a parameter, shown as tensors
 settings.py     the settings of an optimiser, checked
 steps.py        in-place arithmetic, in PyTorch's order of operations
+line_search.py  step lengths for LBFGS
 clip_grad.py    clip gradients by norm or value (torch.nn.utils.clip_grad_norm_ …)
 lr_scheduler/   learning rate schedules
 swa_utils       averaged models: nn/swa_utils.py, imported on first use
@@ -16,10 +19,12 @@ from types import ModuleType
 
 from . import lr_scheduler
 from .adadelta import Adadelta
+from .adafactor import Adafactor
 from .adagrad import Adagrad
 from .adam import Adam, AdamW
 from .adamax import Adamax
 from .asgd import ASGD
+from .lbfgs import LBFGS
 from .lion import Lion
 from .muon import Muon
 from .nadam import NAdam
@@ -28,11 +33,12 @@ from .radam import RAdam
 from .rmsprop import RMSprop
 from .rprop import Rprop
 from .sgd import SGD
+from .sparse_adam import SparseAdam
 
 # fmt: off
 __all__ = [
-    "ASGD", "SGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Lion", "Muon", "NAdam",
-    "Optimizer", "RAdam", "RMSprop", "Rprop", "lr_scheduler",
+    "ASGD", "LBFGS", "SGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "Lion",
+    "Muon", "NAdam", "Optimizer", "RAdam", "RMSprop", "Rprop", "SparseAdam", "lr_scheduler",
 ]
 # fmt: on
 

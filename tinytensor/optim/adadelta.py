@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..backend import xp
-from .optimizer import Optimizer, descent, zeros_like
+from .optimizer import Optimizer
 from .settings import settings
-from .steps import add_product_
+from .steps import add_product_, descent, library_of, number, zeros_like
 
 
 class Adadelta(Optimizer):
@@ -42,7 +41,7 @@ class Adadelta(Optimizer):
         return {"step": 0, **zeros_like(parameter, "square_avg", "acc_delta")}
 
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
-        library = xp(parameter)
+        library = library_of(parameter)
         rho, eps = group["rho"], group["eps"]
         state["step"] += 1
         gradient = descent(parameter, gradient, group)
@@ -52,4 +51,4 @@ class Adadelta(Optimizer):
         change = library.sqrt(moved + eps) / library.sqrt(square + eps) * gradient
         moved *= rho
         add_product_(moved, change, change, 1 - rho)
-        parameter -= change * float(group["lr"])
+        parameter -= change * number(group["lr"], group)

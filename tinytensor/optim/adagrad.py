@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..backend import xp
-from .optimizer import Optimizer, descent
+from .optimizer import Optimizer
 from .settings import settings
-from .steps import add_ratio_
+from .steps import add_ratio_, descent, full_like, library_of, number
 
 
 class Adagrad(Optimizer):
@@ -39,13 +38,12 @@ class Adagrad(Optimizer):
         super().__init__(params, defaults)
 
     def new_state(self, parameter: Any, group: dict) -> dict[str, Any]:
-        first = group["initial_accumulator_value"]
-        return {"step": 0, "sum": xp(parameter).full_like(parameter, first)}
+        return {"step": 0, "sum": full_like(parameter, group["initial_accumulator_value"])}
 
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
-        lr = float(group["lr"]) / (1 + state["step"] * group["lr_decay"])
+        lr = number(group["lr"], group) / (1 + state["step"] * group["lr_decay"])
         state["step"] += 1
         gradient = descent(parameter, gradient, group)
         total = state["sum"]
         total += gradient * gradient
-        add_ratio_(parameter, gradient, xp(total).sqrt(total) + group["eps"], -lr)
+        add_ratio_(parameter, gradient, library_of(total).sqrt(total) + group["eps"], -lr)

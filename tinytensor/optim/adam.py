@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import Any
 
-from ..backend import xp
+from ..autograd.variable import Variable
 from ..kernels.machinery.route import fast_version, fast_version_on_gpu, fits_kernel
-from .optimizer import Optimizer, descent, zeros_like
-from .settings import settings
-from .steps import add_product_, add_ratio_, lerp_
+from .optimizer import Optimizer
+from .settings import require_both_tensors, settings
+from .steps import (
+    add_product_,
+    add_ratio_,
+    descent,
+    lerp_,
+    library_of,
+    number,
+    raise_to_,
+    zeros_like,
+)
 
 
 class Adam(Optimizer):
@@ -42,6 +50,13 @@ class Adam(Optimizer):
             differentiable=differentiable, fused=fused,
             decoupled_weight_decay=decoupled_weight_decay,
         )  # fmt: skip
+        if not all(isinstance(b, float) for b in betas):
+            require_both_tensors(type(self).__name__, betas)
+        if foreach and not capturable and any(isinstance(x, Variable) for x in (lr, *betas)):
+            raise ValueError(
+                f"{type(self).__name__}: got lr or betas as tensors and foreach=True, expected "
+                "numbers, or capturable=True"
+            )
         super().__init__(params, defaults)
 
     def new_state(self, parameter: Any, group: dict) -> dict[str, Any]:
@@ -49,10 +64,10 @@ class Adam(Optimizer):
         return {"step": 0, **zeros_like(parameter, *names)}
 
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
-        library = xp(parameter)
-        mean, square, (beta1, beta2) = state["exp_avg"], state["exp_avg_sq"], group["betas"]
+        mean, square = state["exp_avg"], state["exp_avg_sq"]
+        beta1, beta2 = betas = self.betas(group)
         # p − lr·m̂/(√v̂ + ε), with the bias corrections as numbers
-        rate, root = self.count_step(state, group)
+        rate, root = self.count_step(state, group, betas)
         kernel = fast_version_on_gpu("adam", "adam_update", parameter)
         if kernel and not group["amsgrad"]:
             gradient = -gradient if group["maximize"] else gradient
@@ -62,18 +77,23 @@ class Adam(Optimizer):
         square *= beta2
         add_product_(square, gradient, gradient, 1 - beta2)
         if group["amsgrad"]:
-            square = library.maximum(state["max_exp_avg_sq"], square, out=state["max_exp_avg_sq"])
-        size = library.sqrt(square)
-        size /= root
-        size += group["eps"]
+            square = raise_to_(state, "max_exp_avg_sq", square)
+        size = library_of(square).sqrt(square) / root + group["eps"]
         add_ratio_(parameter, mean, size, -rate)
 
-    def count_step(self, state: dict, group: dict) -> tuple[float, float]:
+    def count_step(self, state: dict, group: dict, betas: tuple) -> tuple[float, float]:
         """t ← t + 1 in the state of a parameter; returns lr / (1 − β₁ᵗ) and √(1 − β₂ᵗ)."""
         state["step"] += 1
-        beta1, beta2 = group["betas"]
-        rate = float(group["lr"]) / (1 - beta1 ** state["step"])
-        return rate, math.sqrt(1 - beta2 ** state["step"])
+        beta1, beta2 = betas
+        rate = number(group["lr"], group) / (1 - beta1 ** state["step"])
+        return rate, (1 - beta2 ** state["step"]) ** 0.5
+
+    def betas(self, group: dict) -> tuple[Any, Any]:
+        """β₁ and β₂, which may be tensors."""
+        betas = group["betas"]
+        if type(betas[0]) is float:
+            return betas
+        return number(betas[0], group), number(betas[1], group)
 
     def sweep(self, parameters: list, group: dict) -> list:
         """Update all float32 parameters with one kernel, if they are large enough together."""
@@ -82,18 +102,19 @@ class Adam(Optimizer):
         kernel = fast_version("adam", "adam_update", arrays)
         if not swept or not kernel:
             return parameters
-        for p in swept:
-            if not self.state[p]:
-                self.state[p].update(self.new_state(p.array, group))
-        states = [self.state[p] for p in swept]
-        rates, roots = zip(*[self.count_step(state, group) for state in states])
+        states = [self.state[p].raw for p in swept]
+        for p, state in zip(swept, states):
+            if not state:
+                state.update(self.new_state(p.array, group))
+        betas = self.betas(group)
+        rates, roots = zip(*[self.count_step(state, group, betas) for state in states])
         kernel(arrays, gradients, states, group, rates, roots)
         done = set(swept)
         return [p for p in parameters if p not in done]
 
     def _arrays(self, p: Any) -> tuple:
         """The arrays that the kernel reads and writes for a parameter."""
-        state = self.state[p]
+        state = self.state[p].raw
         kept = (state["exp_avg"], state["exp_avg_sq"]) if state else ()
         return p.array, p._grad.array, *kept
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..backend import xp
-from .optimizer import Optimizer, descent, zeros_like
+from .optimizer import Optimizer
 from .settings import settings
-from .steps import add_ratio_, lerp_
+from .steps import add_ratio_, descent, lerp_, library_of, number, zeros_like
 
 
 class Adamax(Optimizer):
@@ -40,12 +39,12 @@ class Adamax(Optimizer):
         return {"step": 0, **zeros_like(parameter, "exp_avg", "exp_inf")}
 
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
-        library = xp(parameter)
+        library = library_of(parameter)
         beta1, beta2 = group["betas"]
         state["step"] += 1
         gradient = descent(parameter, gradient, group)
         mean, largest = state["exp_avg"], state["exp_inf"]
         lerp_(mean, gradient, 1 - beta1)
-        library.maximum(largest * beta2, library.abs(gradient) + group["eps"], out=largest)
-        rate = float(group["lr"]) / (1 - beta1 ** state["step"])
+        largest[...] = library.maximum(largest * beta2, library.abs(gradient) + group["eps"])
+        rate = number(group["lr"], group) / (1 - beta1 ** state["step"])
         add_ratio_(parameter, mean, largest, -rate)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .optimizer import Optimizer, descent, zeros_like
+from .optimizer import Optimizer
 from .settings import settings
+from .state import as_kept
+from .steps import descent, zeros_like
 
 
 class ASGD(Optimizer):
@@ -15,6 +17,8 @@ class ASGD(Optimizer):
     The average a is in the state, under "ax". lambd: λ. weight_decay adds weight_decay·p to the
     gradient.
     """
+
+    numbers = frozenset({"step", "eta", "mu"})
 
     def __init__(
         self,
@@ -37,7 +41,7 @@ class ASGD(Optimizer):
         super().__init__(params, defaults)
 
     def new_state(self, parameter: Any, group: dict) -> dict[str, Any]:
-        first = {"step": 0, "eta": float(group["lr"]), "mu": 1.0}
+        first = {"step": 0, "eta": as_kept(float(group["lr"])), "mu": 1.0}
         return {**first, **zeros_like(parameter, "ax")}
 
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
@@ -52,10 +56,5 @@ class ASGD(Optimizer):
         else:
             average += (parameter - average) * state["mu"]
         step = state["step"]
-        state["eta"] = lr / (1 + lambd * lr * step) ** group["alpha"]
-        state["mu"] = 1 / max(1, step - group["t0"])
-
-    def _loaded(self, key: str, value: Any, p: Any) -> Any:
-        """A value of a state dict; PyTorch keeps eta and mu, numbers, in tensors."""
-        is_number = key in ("eta", "mu") and hasattr(value, "item")
-        return value.item() if is_number else super()._loaded(key, value, p)
+        state["eta"] = as_kept(lr / (1 + lambd * lr * step) ** group["alpha"])
+        state["mu"] = as_kept(1 / max(1, step - group["t0"]))

@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..ops.sign import sign
-from .optimizer import Optimizer, zeros_like
+from .optimizer import Optimizer
 from .settings import settings
+from .steps import zeros_like
 
 
 class Lion(Optimizer):

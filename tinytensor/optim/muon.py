@@ -7,10 +7,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..backend import Array, xp
-from ..errors import ShapeError
-from .optimizer import Optimizer, zeros_like
+from .optimizer import Optimizer
 from .settings import settings
-from .steps import lerp_
+from .steps import lerp_, zeros_like
 
 
 class Muon(Optimizer):
@@ -21,7 +20,7 @@ class Muon(Optimizer):
     lr' = lr·√max(1, rows/columns), or "match_rms_adamw", lr' = lr·0.2·√max(rows, columns), which
     suits lr and weight_decay that were tuned for AdamW.
 
-    U·Vᵀ is approximated in the parameter's own dtype; PyTorch uses bfloat16.
+    U·Vᵀ is approximated in the precision of bfloat16, as in PyTorch.
     """
 
     def __init__(
@@ -50,7 +49,7 @@ class Muon(Optimizer):
         super().add_param_group(param_group)
         for p in self.param_groups[-1]["params"]:
             if p.array.ndim != 2:
-                raise ShapeError(
+                raise ValueError(
                     f"Muon: got a parameter of shape {p.array.shape}, expected matrices; "
                     "give the others to AdamW"
                 )
@@ -75,21 +74,35 @@ class Muon(Optimizer):
         else:
             ratio = math.sqrt(max(1, rows / columns))
         parameter *= 1 - lr * group["weight_decay"]
-        parameter -= direction * (lr * ratio)
+        parameter -= direction.astype(parameter.dtype) * (lr * ratio)
 
 
 def orthogonalized(matrix: Array, coefficients: tuple, steps: int, eps: float) -> Array:
     """Approximate U·Vᵀ, for the singular value decomposition U·Σ·Vᵀ, by Newton–Schulz iteration.
 
     Each step maps every singular value s to a·s + b·s³ + c·s⁵, which drives those in (0, 1] to
-    around 1, without a decomposition.
+    around 1, without a decomposition. float32 in and out, with every result rounded to bfloat16.
     """
+    if not 0 <= steps < 100:
+        raise ValueError(f"Muon: got ns_steps={steps}, expected 0 <= ns_steps < 100")
+    if len(coefficients) != 3:
+        raise ValueError(f"Muon: got {len(coefficients)} ns_coefficients, expected 3")
     library = xp(matrix)
-    a, b, c = coefficients
+    a, b, c = (library.float32(value) for value in coefficients)
     wide = matrix.shape[0] <= matrix.shape[1]
-    x = matrix if wide else matrix.T  # the smaller of the two products x·xᵀ and xᵀ·x
-    x = x / library.maximum(library.sqrt((x * x).sum()), eps)  # now no singular value exceeds 1
+    x = bfloat16(matrix.astype(library.float32))
+    x = x if wide else x.T  # the smaller of the two products x·xᵀ and xᵀ·x
+    norm = bfloat16(library.sqrt((x * x).sum(keepdims=True)))
+    x = bfloat16(x / library.maximum(norm, library.float32(eps)))  # no singular value exceeds 1
     for _ in range(steps):
-        gram = x @ x.T
-        x = a * x + (b * gram + c * gram @ gram) @ x
+        gram = bfloat16(x @ x.T)
+        x = bfloat16(a * x + bfloat16(b * gram + c * (gram @ gram)) @ x)
     return x if wide else x.T
+
+
+def bfloat16(x: Array) -> Array:
+    """float32 numbers rounded to the nearest that bfloat16 has, ties to even."""
+    library = xp(x)
+    bits = library.ascontiguousarray(x).view(library.uint32)
+    rounded = (bits + (0x7FFF + ((bits >> 16) & 1))) & 0xFFFF0000
+    return library.where(library.isnan(x), x, rounded.astype(library.uint32).view(library.float32))

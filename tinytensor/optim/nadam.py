@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..backend import xp
-from .optimizer import Optimizer, descent, zeros_like
+from .optimizer import Optimizer
 from .settings import settings
-from .steps import add_product_, add_ratio_, lerp_
+from .state import as_kept
+from .steps import add_product_, add_ratio_, descent, lerp_, library_of, number, zeros_like
 
 
 class NAdam(Optimizer):
@@ -19,6 +19,8 @@ class NAdam(Optimizer):
     weight_decay adds weight_decay·p to the gradient; decoupled_weight_decay subtracts
     lr·weight_decay·p from the parameter instead.
     """
+
+    numbers = frozenset({"step", "mu_product"})
 
     def __init__(
         self,
@@ -47,16 +49,16 @@ class NAdam(Optimizer):
         return {"step": 0, "mu_product": 1.0, **zeros_like(parameter, "exp_avg", "exp_avg_sq")}
 
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
-        library = xp(parameter)
+        library = library_of(parameter)
         beta1, beta2 = group["betas"]
-        lr = float(group["lr"])
+        lr = number(group["lr"], group)
         state["step"] += 1
         gradient = descent(parameter, gradient, group)
         step, mean, square = state["step"], state["exp_avg"], state["exp_avg_sq"]
         now, after = (
             beta1 * (1 - 0.5 * 0.96 ** (t * group["momentum_decay"])) for t in (step, step + 1)
         )
-        state["mu_product"] *= now
+        state["mu_product"] = as_kept(as_kept(now) * state["mu_product"])
         product = state["mu_product"]
         lerp_(mean, gradient, 1 - beta1)
         square *= beta2
@@ -64,8 +66,3 @@ class NAdam(Optimizer):
         size = library.sqrt(square / (1 - beta2**step)) + group["eps"]
         add_ratio_(parameter, gradient, size, -lr * (1 - now) / (1 - product))
         add_ratio_(parameter, mean, size, -lr * after / (1 - product * after))
-
-    def _loaded(self, key: str, value: Any, p: Any) -> Any:
-        """A value of a state dict; PyTorch keeps mu_product, a number, in a tensor."""
-        is_number = key == "mu_product" and hasattr(value, "item")
-        return value.item() if is_number else super()._loaded(key, value, p)

@@ -6,10 +6,9 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from ..backend import xp
-from .optimizer import Optimizer, descent, zeros_like
+from .optimizer import Optimizer
 from .settings import settings
-from .steps import add_product_, lerp_
+from .steps import add_product_, descent, lerp_, library_of, number, zeros_like
 
 
 class RAdam(Optimizer):
@@ -45,9 +44,9 @@ class RAdam(Optimizer):
         return {"step": 0, **zeros_like(parameter, "exp_avg", "exp_avg_sq")}
 
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
-        library = xp(parameter)
+        library = library_of(parameter)
         beta1, beta2 = group["betas"]
-        lr = float(group["lr"])
+        lr = number(group["lr"], group)
         state["step"] += 1
         gradient = descent(parameter, gradient, group)
         step, mean, square = state["step"], state["exp_avg"], state["exp_avg_sq"]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..backend import xp
-from .optimizer import Optimizer, descent, zeros_like
+from .optimizer import Optimizer
 from .settings import require_non_negative, settings
-from .steps import add_product_, add_ratio_, lerp_
+from .steps import add_product_, add_ratio_, descent, lerp_, library_of, number, zeros_like
 
 
 class RMSprop(Optimizer):
@@ -47,8 +46,8 @@ class RMSprop(Optimizer):
         return {"step": 0, **zeros_like(parameter, *names)}
 
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
-        library = xp(parameter)
-        alpha, momentum, lr = group["alpha"], group["momentum"], float(group["lr"])
+        library = library_of(parameter)
+        alpha, momentum, lr = group["alpha"], group["momentum"], number(group["lr"], group)
         state["step"] += 1
         gradient = descent(parameter, gradient, group)
         square = state["square_avg"]

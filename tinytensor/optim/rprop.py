@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..backend import xp
 from ..ops.sign import sign
-from .optimizer import Optimizer, zeros_like
+from .optimizer import Optimizer
 from .settings import settings
+from .steps import full_like, library_of, zeros_like
 
 
 class Rprop(Optimizer):
@@ -39,18 +39,19 @@ class Rprop(Optimizer):
         super().__init__(params, defaults)
 
     def new_state(self, parameter: Any, group: dict) -> dict[str, Any]:
-        sizes = xp(parameter).full_like(parameter, float(group["lr"]))
+        sizes = full_like(parameter, float(group["lr"]))
         return {"step": 0, **zeros_like(parameter, "prev"), "step_size": sizes}
 
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
-        library = xp(parameter)
+        library = library_of(parameter)
         shrink, grow = group["etas"]
         state["step"] += 1
         if group["maximize"]:
             gradient = -gradient
-        size, agreement = state["step_size"], gradient * state["prev"]
-        size *= library.where(agreement > 0, grow, library.where(agreement < 0, shrink, 1.0))
-        library.clip(size, *group["step_sizes"], out=size)
-        gradient = library.where(agreement < 0, library.zeros_like(gradient), gradient)
+        agreement = gradient * state["prev"]
+        factor = library.where(agreement > 0, grow, library.where(agreement < 0, shrink, 1.0))
+        size = library.clip(state["step_size"] * factor, *group["step_sizes"])
+        gradient = library.where(agreement < 0, full_like(gradient, 0), gradient)
         parameter -= sign(gradient) * size
+        state["step_size"][...] = size
         state["prev"][...] = gradient

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..autograd.variable import own_copy
-from .optimizer import Optimizer, descent
+from .optimizer import Optimizer
 from .settings import settings
+from .steps import copy_of, descent, number
 
 
 class SGD(Optimizer):
@@ -43,12 +43,14 @@ class SGD(Optimizer):
         super().__init__(params, defaults)
 
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
-        momentum, lr = group["momentum"], float(group["lr"])
+        momentum, lr = group["momentum"], group["lr"]
+        if type(lr) is not float:
+            lr = number(lr, group)
         gradient = descent(parameter, gradient, group)
         if momentum:
             velocity = state.get("momentum_buffer")
             if velocity is None:
-                velocity = state["momentum_buffer"] = own_copy(gradient)
+                velocity = state["momentum_buffer"] = copy_of(gradient)
             else:
                 velocity *= momentum
                 velocity += gradient * (1 - group["dampening"])

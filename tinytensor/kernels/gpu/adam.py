@@ -21,7 +21,7 @@ def adam_update(
     p: Array, g: Array, m: Array, v: Array, group: dict, rate: float, root: float
 ) -> None:
     """Update p, m and v in place; rate: lr / (1 − β₁ᵗ), root: √(1 − β₂ᵗ)."""
-    lr, (beta1, beta2) = float(group["lr"]), group["betas"]
+    lr, beta1, beta2 = (float(value) for value in (group["lr"], *group["betas"]))
     decay, decoupled = group["weight_decay"], group["decoupled_weight_decay"]
     shrink, added = (1 - lr * decay, 0.0) if decoupled else (1.0, decay)
     rest1, rest2 = 1 - beta1, 1 - beta2
