@@ -71,7 +71,7 @@ from .size import Size
 from .tensor import Tensor
 
 # After .tensor: the function `tensor` takes over the name of the module.
-from . import compat, create, linalg, ops  # isort: skip
+from . import compat, create, fft, linalg, ops  # isort: skip
 from .linalg.older import *  # isort: skip
 from .compat import *  # isort: skip
 from .compat import _assert as _assert  # isort: skip
@@ -104,9 +104,9 @@ __all__ = [
     "AnomalyError", "DeviceError", "GradcheckError", "GradientError", "OutOfMemoryError",
     "ShapeError", "Size", "Tensor", "accelerator", "amp", "autograd", "backends", "bfloat16",
     "bool", "can_cast", "cdouble", "cfloat", "complex128", "complex64", "cuda", "detach", "device",
-    "distributed", "distributions", "double", "dtype", "e", "enable_grad", "finfo", "float",
-    "float16", "float32", "float64", "func", "fx", "get_default_device", "get_default_dtype",
-    "get_kernels", "get_num_threads", "half", "iinfo", "inf", "inference_mode", "int", "int16",
+    "distributed", "distributions", "double", "dtype", "e", "enable_grad", "fft", "finfo",
+    "float", "float16", "float32", "float64", "func", "fx", "get_default_device",
+    "get_default_dtype", "get_kernels", "get_num_threads", "half", "iinfo", "inf", "inference_mode", "int", "int16",
     "int32", "int64", "int8", "is_grad_enabled", "is_inference_mode_enabled", "jit", "keep_memory",
     "linalg", "load", "long", "mps", "multiprocessing", "nan", "newaxis", "no_grad", "onnx",
     "optim", "pi", "promote_types", "release_memory", "result_type", "return_types", "save",

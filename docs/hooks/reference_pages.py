@@ -57,11 +57,12 @@ PAGES = {
     ),
     "products": Page(
         "Ops: products",
-        "Matrix products, einsum, distances, and `tinytensor.linalg`.",
+        "Matrix products, einsum, distances, `tinytensor.linalg` and `tinytensor.fft`.",
         {
             OPS: ["matmul", "linear", "einsum", "distance"],
             "tinytensor.linalg": [],
             "tinytensor.linalg.older": [],
+            "tinytensor.fft": ["tinytensor.fft"],
         },
     ),
     "shape": Page(

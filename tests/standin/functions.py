@@ -248,5 +248,6 @@ SPECIAL: dict[str, Any] = {
     "argsort": _argsort,
     "is_available": lambda: True,
     "lib": SimpleNamespace(stride_tricks=_part("lib.stride_tricks", np.lib.stride_tricks)),
+    "fft": _part("fft", np.fft),
     "linalg": _part("linalg", np.linalg),
 }

@@ -102,6 +102,11 @@ def main() -> None:
             name: parameters(getattr(cupy.lib.stride_tricks, name))
             for name in ("as_strided", "sliding_window_view")
         },
+        "fft": {
+            name: parameters(getattr(cupy.fft, name))
+            for name in public(cupy.fft)
+            if inspect.isfunction(getattr(cupy.fft, name))
+        },
         "linalg": {
             name: parameters(getattr(cupy.linalg, name))
             for name in public(cupy.linalg)

@@ -118,6 +118,25 @@ class ndarray:
     T = property(lambda self: wrap(self._array.T, self))
     mT = property(lambda self: wrap(self._array.mT, self))
 
+    @property
+    def real(self) -> Any:
+        return wrap(self._array.real, self) if self._array.dtype.kind == "c" else self
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self._array.real = operand(value)
+
+    @property
+    def imag(self) -> Any:
+        is_complex = self._array.dtype.kind == "c"
+        return wrap(self._array.imag, self) if is_complex else wrap(np.zeros_like(self._array))
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        if self._array.dtype.kind != "c":
+            raise TypeError("cupy.ndarray does not have imaginary part to set")
+        self._array.imag = operand(value)
+
     # To the host, when asked for
 
     def get(

@@ -29,14 +29,20 @@ def add_rows(target: Array, rows: Array, values: Array) -> None:
         target[rows] += values[order]
     else:
         # in float64: reduceat adds one row after the other
-        wide = np.float64 if values.dtype == np.float32 else None
+        wide = {"float32": np.float64, "complex64": np.complex128}.get(values.dtype.name)
         target[rows[first]] += np.add.reduceat(values[order], first, axis=0, dtype=wide)
 
 
 def _add_at(target: Array, index: Any, values: Array) -> None:
     library = xp(target)
-    if library is np or target.dtype.kind in "fc":
+    if library is np or target.dtype.kind == "f":
         library.add.at(target, index, values)
+        return
+    if target.dtype.kind == "c":  # CuPy adds the two parts by themselves only
+        real, imag = target.real.copy(), target.imag.copy()
+        library.add.at(real, index, values.real)
+        library.add.at(imag, index, values.imag)
+        target.real, target.imag = real, imag
         return
     # CuPy's atomic add supports few integer types. Modulo 2⁶⁴ signed and unsigned addition agree.
     total = target.astype(np.uint64)
