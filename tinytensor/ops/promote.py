@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 # The ops that take complex numbers, of those that call as_float, promote_float or require_float.
 # fmt: off
 TAKES_COMPLEX = frozenset([
-    "abs", "acos", "acosh", "addcdiv", "asin", "asinh", "atan", "atanh", "cos", "cosh", "det",
-    "div", "exp", "exp2", "expm1", "fold", "inverse", "lerp", "log", "log10", "log1p", "log2",
-    "matrix_power", "mean", "norm", "positive", "reciprocal", "rsqrt", "sigmoid", "sin", "sinh",
-    "softsign", "solve", "sqrt", "std", "std_mean", "tan", "tanh", "tanhshrink", "unfold",
-    "var", "var_mean",
+    "abs", "acos", "acosh", "addcdiv", "asin", "asinh", "atan", "atanh", "cos", "cosh", "div",
+    "exp", "exp2", "expm1", "fold", "inverse", "lerp", "linalg.det", "linalg.inv",
+    "linalg.inv_ex", "linalg.matrix_norm", "linalg.matrix_power", "linalg.norm", "linalg.solve",
+    "linalg.solve_ex", "linalg.vector_norm", "log", "log10", "log1p", "log2", "mean", "norm",
+    "positive", "reciprocal", "rsqrt", "sigmoid", "sin", "sinh", "softsign", "sqrt", "std",
+    "std_mean", "tan", "tanh", "tanhshrink", "unfold", "var", "var_mean",
 ])
 # fmt: on
 
