@@ -11,7 +11,7 @@ from .broadcast import broadcast_tensors
 from .clamp import clamp_min
 from .dims import accepts_axis
 from .index import Index
-from .promote import promote_float
+from .promote import promote_float, refuse_complex
 from .variance import norm
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def cdist(
 
     compute_mode is PyTorch's; differences are always taken one by one here.
     """
+    refuse_complex("cdist", x1, x2)
     if array_of("cdist", x1).ndim < 2 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-1]:
         raise ShapeError(
             f"cdist: x1 has shape {tuple(x1.shape)} and x2 {tuple(x2.shape)}, expected (…, P, M) "
@@ -70,6 +71,7 @@ def cdist(
 def pdist(input: Tensor, p: float = 2) -> Tensor:
     """‖a − b‖ₚ for each two rows a, b of input (N, M): (N·(N − 1)/2), as (0, 1), (0, 2), …"""
     array = array_of("pdist", input)
+    refuse_complex("pdist", input)
     if array.ndim != 2:
         raise ShapeError(f"pdist: got input of shape {array.shape}, expected (N, M)")
     if p < 0:

@@ -89,6 +89,7 @@ def gaussian_nll_loss(
     below eps. full: add ½·log 2π.
     """
     name = "gaussian_nll_loss"
+    refuse_complex(name, input, target, var)
     reduction = reduction_of(name, reduction)
     if isinstance(var, (int, float)):
         if var < 0:

@@ -20,7 +20,7 @@ from ..create.generator import generator_for
 from ..errors import ShapeError
 from ..kernels.machinery.route import accelerated
 from .activation import SELU_ALPHA, SELU_SCALE
-from .promote import require_float
+from .promote import refuse_complex, require_float
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -191,6 +191,7 @@ def feature_alpha_dropout(
 def _alpha_dropout(name: str, input: Tensor, p: float, training: bool, inplace: bool,
                    mask_shape: tuple) -> Tensor:  # fmt: skip
     """Alpha dropout with one random number for each element of mask_shape."""
+    refuse_complex(name, input)
     check_probability(name, p)
     if not training or p == 0:
         return input

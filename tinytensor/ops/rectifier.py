@@ -18,7 +18,14 @@ from ..create.generator import generator_for
 from ..errors import ShapeError
 from ..kernels.machinery.route import accelerated
 from .clamp import where
-from .promote import as_float, require_float, require_numbers, require_same_dtype, zeros_for
+from .promote import (
+    as_float,
+    refuse_complex,
+    require_float,
+    require_numbers,
+    require_same_dtype,
+    zeros_for,
+)
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -163,6 +170,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     input (N, C, …), or of any shape if weight has one element; weight (C,), (1,) or ().
     """
     shape = array_of("prelu", input).shape
+    refuse_complex("prelu", input)
     if weight.ndim > 1:
         raise ShapeError(f"prelu: weight has shape {tuple(weight.shape)}, expected () or (C,)")
     require_same_dtype("prelu", "weight", weight, input)

@@ -17,7 +17,7 @@ from ..dtype import int64, to_numpy_dtype
 from .broadcast import broadcast_to
 from .dims import accepts_axis, keep_dims, normalize_dim, normalize_dims
 from .pointwise import exp
-from .promote import as_float, cast, require_float
+from .promote import as_float, cast, refuse_complex, require_float
 from .rearrange import flip
 from .scan import Shift, cumprod
 
@@ -131,6 +131,7 @@ def nansum(
     input: Tensor, dim: int | tuple | None = None, keepdim: bool = False, *, dtype: Any = None
 ) -> Tensor:
     """The sum over `dim` of what is not NaN."""
+    refuse_complex("nansum", input)
     return Nansum.apply(
         _summable("nansum", input, dtype), reduced_dims("nansum", input, dim), keepdim
     )

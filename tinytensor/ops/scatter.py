@@ -31,7 +31,7 @@ from .gather import (
 from .index import IndexPut, Unindex, index_shape, write_item
 from .masked import MaskedFill, check_0d, fill_where
 from .parse_index import slices_at, take_apart
-from .promote import require_same_dtype
+from .promote import refuse_complex, require_same_dtype
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -211,6 +211,7 @@ def scatter_reduce(
     if reduce == "prod":
         y = ScatterProd.apply(input, dim, index, src)
     elif reduce in ("amax", "amin"):
+        refuse_complex("scatter_reduce", input)
         y = ScatterExtremum.apply(input, dim, index, src, reduce == "amax")
     else:
         y = input + Ungather.apply(src, sizes, dim, index)

@@ -189,6 +189,7 @@ def unique_consecutive(
 ) -> Any:
     """The elements (or slices along `dim`) that differ from the one before; see `unique`."""
     require_tensor("unique_consecutive", input)
+    refuse_complex("unique_consecutive", input)
     if dim is None:
         values, inverse, counts = UniqueConsecutive.apply(input.reshape((-1,)), 0)
         inverse = inverse.reshape(input.shape)
@@ -295,6 +296,7 @@ def isin(
     elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
     """Whether each element is among `test_elements`; with `invert`, whether it is not."""
+    refuse_complex("isin", elements, test_elements)
     like = test_elements if hasattr(test_elements, "shape") else elements
     elements, test_elements = _as_tensor_like(elements, like), _as_tensor_like(test_elements, like)
     return Isin.apply(elements, test_elements, invert)
