@@ -34,6 +34,10 @@ ONE_HOT = [[0.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
 CORRELATION = [[1.0, 0.0], [0.6, 0.8]]
 CORRELATION_3 = [[1.0, 0.0, 0.0], [0.6, 0.8, 0.0], [-0.48, 0.64, 0.6]]
 
+LOWER = [[1.2, 0.0, 0.0], [0.3, 0.9, 0.0], [-0.2, 0.5, 0.7]]
+COVARIANCE = [[2.0, 0.3, 0.1], [0.3, 1.5, -0.2], [0.1, -0.2, 0.8]]
+FACTOR = [[0.5, 0.1], [0.2, -0.7], [1.0, 0.3]]
+
 CASES = [
     Case("Normal", {"loc": LOC, "scale": SCALE}, REAL),
     Case("Laplace", {"loc": LOC, "scale": SCALE}, REAL),
@@ -111,4 +115,30 @@ CASES = [
     ),
     Case("LKJCholesky", {"dim": 2, "concentration": [0.5, 1.0]}, [CORRELATION], "2"),
     Case("LKJCholesky", {"dim": 3, "concentration": 1.5}, [CORRELATION_3], "3"),
+    Case("MultivariateNormal", {"loc": LOC, "covariance_matrix": COVARIANCE}, REAL, "covariance"),
+    Case(
+        "MultivariateNormal",
+        {"loc": [LOC, REAL[0]], "precision_matrix": COVARIANCE},
+        REAL,
+        "precision",
+    ),
+    Case(
+        "MultivariateNormal", {"loc": LOC, "scale_tril": [LOWER, CORRELATION_3]}, REAL, "scale_tril"
+    ),
+    Case(
+        "LowRankMultivariateNormal",
+        {"loc": LOC, "cov_factor": [[0.5], [-0.3], [1.0]], "cov_diag": SCALE},
+        REAL,
+    ),
+    Case(
+        "LowRankMultivariateNormal",
+        {"loc": LOC, "cov_factor": [FACTOR, FACTOR], "cov_diag": [SCALE, P]},
+        REAL,
+        "batch",
+    ),
+    Case(
+        "Wishart", {"df": [3.5, 6.0], "covariance_matrix": COVARIANCE}, [COVARIANCE], "covariance"
+    ),
+    Case("Wishart", {"df": [4.0], "precision_matrix": COVARIANCE}, [COVARIANCE], "precision"),
+    Case("Wishart", {"df": [5.0], "scale_tril": LOWER}, [COVARIANCE], "scale_tril"),
 ]

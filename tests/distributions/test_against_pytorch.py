@@ -10,6 +10,7 @@ import tinytensor as tt
 from .cases import CASES, Case
 
 torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.filterwarnings("ignore:Singular sample")  # PyTorch's Wishart, always
 
 DTYPES = ["float64", "float32"]
 # PyTorch's own numbers are less precise: its Bessel functions have seven digits, its lgamma of an

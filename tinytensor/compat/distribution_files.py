@@ -35,6 +35,9 @@ _FILES = {
     "relaxed_bernoulli": "discrete.relaxed",
     "relaxed_categorical": "discrete.relaxed",
     "lkj_cholesky": "multivariate.lkj_cholesky",
+    "lowrank_multivariate_normal": "multivariate.low_rank_normal",
+    "multivariate_normal": "multivariate.multivariate_normal",
+    "wishart": "multivariate.wishart",
 }
 PATHS = {
     f"tinytensor.distributions.{name}": f"tinytensor.distributions.{file}"

@@ -10,7 +10,7 @@ continuous/    numbers: normal, laplace, cauchy, student_t, uniform, exponential
 discrete/      integers and classes: bernoulli, categorical, one_hot_categorical, multinomial,
                poisson, counts (Geometric, Binomial, NegativeBinomial), relaxed (RelaxedBernoulli,
                RelaxedOneHotCategorical)
-multivariate/  lkj_cholesky
+multivariate/  vectors and matrices: multivariate_normal, low_rank_normal, wishart, lkj_cholesky
 independent, transformed_distribution, mixture_same_family
                distributions made from other distributions
 distribution, exp_family
@@ -56,6 +56,9 @@ from .independent import Independent
 from .kl import kl_divergence, register_kl
 from .mixture_same_family import MixtureSameFamily
 from .multivariate.lkj_cholesky import LKJCholesky
+from .multivariate.low_rank_normal import LowRankMultivariateNormal
+from .multivariate.multivariate_normal import MultivariateNormal
+from .multivariate.wishart import Wishart
 from .transformed_distribution import TransformedDistribution
 from .transforms import (
     AbsTransform,
@@ -88,13 +91,14 @@ __all__ = [
     "ExpTransform", "Exponential", "ExponentialFamily", "FisherSnedecor", "Gamma",
     "GeneralizedPareto", "Geometric", "Gumbel", "HalfCauchy", "HalfNormal", "Independent",
     "IndependentTransform", "InverseGamma", "Kumaraswamy", "LKJCholesky", "Laplace", "LogNormal",
-    "LogisticNormal", "LowerCholeskyTransform", "MixtureSameFamily", "Multinomial",
-    "NegativeBinomial", "Normal", "OneHotCategorical", "OneHotCategoricalStraightThrough", "Pareto",
-    "Poisson", "PositiveDefiniteTransform", "PowerTransform", "RelaxedBernoulli",
-    "RelaxedOneHotCategorical", "ReshapeTransform", "SigmoidTransform", "SoftmaxTransform",
-    "SoftplusTransform", "StackTransform", "StickBreakingTransform", "StudentT", "TanhTransform",
-    "Transform", "TransformedDistribution", "Uniform", "VonMises", "Weibull", "biject_to",
-    "constraint_registry", "constraints", "identity_transform", "kl", "kl_divergence",
-    "register_kl", "transform_to", "transforms", "utils",
+    "LogisticNormal", "LowRankMultivariateNormal", "LowerCholeskyTransform", "MixtureSameFamily",
+    "Multinomial", "MultivariateNormal", "NegativeBinomial", "Normal", "OneHotCategorical",
+    "OneHotCategoricalStraightThrough", "Pareto", "Poisson", "PositiveDefiniteTransform",
+    "PowerTransform", "RelaxedBernoulli", "RelaxedOneHotCategorical", "ReshapeTransform",
+    "SigmoidTransform", "SoftmaxTransform", "SoftplusTransform", "StackTransform",
+    "StickBreakingTransform", "StudentT", "TanhTransform", "Transform", "TransformedDistribution",
+    "Uniform", "VonMises", "Weibull", "Wishart", "biject_to", "constraint_registry", "constraints",
+    "identity_transform", "kl", "kl_divergence", "register_kl", "transform_to", "transforms",
+    "utils",
 ]
 # fmt: on

@@ -66,7 +66,7 @@ class Distribution:
             if name in vars(self):
                 value = getattr(self, name)
                 event = value.shape[value.dim() - constraint.event_dim :]
-                setattr(new, name, value.expand(*shape, *event))
+                setattr(new, name, value.expand((*shape, *event)))
         return self._finish_expand(new, shape)
 
     def _finish_expand(self, new: Any, batch_shape: Any) -> Any:

@@ -82,7 +82,7 @@ class MixtureSameFamily(Distribution):
     def _weighted(self, each: Tensor) -> Tensor:
         """Σₖ P(k)·each, over the dimension of the components: (*B, K, *E) → (*B, *E)."""
         weights = self._mixture_distribution.probs
-        weights = weights.reshape(*weights.shape, *(1,) * self._event_ndims)
+        weights = weights.reshape((*weights.shape, *(1,) * self._event_ndims))
         return (weights * each).sum(-1 - self._event_ndims)
 
     @property
