@@ -71,7 +71,8 @@ from .size import Size
 from .tensor import Tensor
 
 # After .tensor: the function `tensor` takes over the name of the module.
-from . import compat, create, fft, linalg, ops  # isort: skip
+from . import compat, create, fft, linalg, ops, special  # isort: skip
+from .special import i0, sinc  # isort: skip
 from .linalg.older import *  # isort: skip
 from .compat import *  # isort: skip
 from .compat import _assert as _assert  # isort: skip
@@ -118,6 +119,7 @@ __all__ = [
 __all__ += compat.__all__
 __all__ += create.__all__
 __all__ += linalg.older.__all__
+__all__ += ["i0", "sinc", "special"]
 __all__ += ops.NAMES
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import ops
+from . import ops, special
 from .autograd import inplace
 from .create import random
 from .linalg import older
@@ -129,6 +129,8 @@ class Methods(Operators):
         """In place: x becomes polygamma(n, x)."""
         return inplace.write(self, lambda x: ops.polygamma(n, x))
 
+    sinc, sinc_ = special.sinc, in_place(special.sinc)
+    i0, i0_ = special.i0, in_place(special.i0)
     sin, sin_ = ops.sin, in_place(ops.sin)
     cos, cos_ = ops.cos, in_place(ops.cos)
     tan, tan_ = ops.tan, in_place(ops.tan)

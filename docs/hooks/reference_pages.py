@@ -65,6 +65,11 @@ PAGES = {
             "tinytensor.fft": ["tinytensor.fft"],
         },
     ),
+    "special": Page(
+        "Special functions",
+        "`tinytensor.special`: the normal distribution, Bessel functions, polynomials.",
+        {"tinytensor.special": []},
+    ),
     "shape": Page(
         "Ops: shape",
         "The same elements in another order or form.",
