@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tinytensor as tt
+from tinytensor import optim
 from tinytensor.optim import lr_scheduler
 
 Make = Callable[[Any, Any], Any]  # (lr_scheduler of a library, optimizer) → scheduler
@@ -476,3 +477,94 @@ ERRORS: list[tuple[Callable[[], Any], type, str]] = [
 def test_errors(call: Callable[[], Any], error: type, text: str) -> None:
     with pytest.raises(error, match=text):
         call()
+
+
+# ------------------------------------------------------------------------------------------
+# The order of steps, and learning rates in tensors
+# ------------------------------------------------------------------------------------------
+
+
+def test_a_warning_if_the_schedule_steps_first() -> None:
+    optimizer = optim.SGD([tt.ones(2, requires_grad=True)], lr=0.1)
+    scheduler = optim.lr_scheduler.StepLR(optimizer, 3)
+    with pytest.warns(UserWarning, match=r"StepLR: `scheduler.step\(\)` came before"):
+        scheduler.step()
+    scheduler.step()  # only the first time
+    scheduler = optim.lr_scheduler.StepLR(optimizer, 3)
+    optimizer.step()
+    scheduler.step()
+
+
+class Own(optim.Optimizer):
+    """Without super().__init__(), as some wrappers of optimisers are."""
+
+    def __init__(self, inner: Any):
+        self.param_groups, self.defaults = inner.param_groups, inner.defaults
+
+    def step(self, closure: Any = None) -> None:
+        pass
+
+
+def test_no_warning_for_an_optimiser_of_one_s_own() -> None:
+    optimizer = Own(optim.SGD([tt.ones(2, requires_grad=True)], lr=0.1))
+    scheduler = optim.lr_scheduler.StepLR(optimizer, 1)
+    optimizer.step()
+    scheduler.step()
+    assert scheduler.get_last_lr() == [pytest.approx(0.01)]
+
+
+def test_a_warning_if_step_is_replaced() -> None:
+    optimizer = optim.SGD([tt.ones(2, requires_grad=True)], lr=0.1)
+    scheduler = optim.lr_scheduler.StepLR(optimizer, 3)
+    old = optimizer.step
+    optimizer.step = lambda *args: old(*args)  # type: ignore[method-assign]
+    optimizer.step()
+    with pytest.warns(UserWarning, match=r"`optimizer.step\(\)` has been overridden"):
+        scheduler.step()
+
+
+TENSOR_RATES: dict[str, Callable] = {
+    "StepLR": lambda s, o: s.StepLR(o, 2),
+    "LambdaLR": lambda s, o: s.LambdaLR(o, lambda e: 0.9**e),
+    "LinearLR": lambda s, o: s.LinearLR(o),
+    "CosineAnnealingLR": lambda s, o: s.CosineAnnealingLR(o, 5),
+    "CosineAnnealingWarmRestarts": lambda s, o: s.CosineAnnealingWarmRestarts(o, 3),
+    "CyclicLR": lambda s, o: s.CyclicLR(o, 0.01, 0.1, 2),
+    "OneCycleLR": lambda s, o: s.OneCycleLR(o, 0.1, 10),
+    "ReduceLROnPlateau": lambda s, o: s.ReduceLROnPlateau(o, patience=0),
+}
+
+
+@pytest.mark.parametrize("name", TENSOR_RATES)
+def test_a_rate_in_a_tensor_stays_that_tensor(name: str) -> None:
+    torch = pytest.importorskip("torch")
+    found = []
+    for lib in (tt, torch):
+        lr = lib.tensor(0.1)
+        optimizer = lib.optim.SGD([lib.ones(2, requires_grad=True)], lr=lr, momentum=0.9)
+        scheduler = TENSOR_RATES[name](lib.optim.lr_scheduler, optimizer)
+        rates = []
+        for _ in range(6):
+            optimizer.step()
+            scheduler.step(*[1.0] * (name == "ReduceLROnPlateau"))
+            (last,) = scheduler.get_last_lr()
+            assert isinstance(last, lib.Tensor) and last is not lr
+            assert optimizer.param_groups[0]["lr"] is lr
+            rates.append(last.item())
+        base = getattr(scheduler, "base_lrs", [])
+        found.append((rates, [float(x) for x in base], sorted(scheduler.state_dict())))
+    np.testing.assert_allclose(found[0][0], found[1][0], rtol=1e-5)
+    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-6)
+    assert found[0][2] == found[1][2]
+
+
+def test_plateau_with_a_bound_for_each_group_needs_one_for_a_new_group() -> None:
+    optimizer = optim.SGD([tt.ones(2, requires_grad=True)], lr=0.1)
+    scheduler = optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0, min_lr=[0.01])
+    optimizer.add_param_group({"params": [tt.ones(2, requires_grad=True)]})
+    scheduler.step(1.0)
+    with pytest.raises(RuntimeError, match="ReduceLROnPlateau: got 2 param groups, expected 1"):
+        scheduler.step(2.0)
+    scheduler.min_lrs = [0.01, 0.05]
+    scheduler.step(3.0)
+    assert [g["lr"] for g in optimizer.param_groups] == [pytest.approx(0.01), 0.05]

@@ -142,7 +142,9 @@ SCHEDULES: dict[str, dict] = {
 
 def optimizer_of(library: Any) -> Any:
     groups = [{"params": [library.ones(2, requires_grad=True)], "lr": lr} for lr in (0.1, 0.5)]
-    return library.optim.SGD(groups, lr=1.0)
+    optimizer = library.optim.SGD(groups, lr=1.0)
+    optimizer.step()
+    return optimizer
 
 
 @pytest.mark.filterwarnings("ignore:Detected call of .lr_scheduler.step:UserWarning")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import MappingProxyType
 from typing import Any
 
 from ..autograd.hooks import RemovableHandle
@@ -12,6 +13,7 @@ __all__ = ["register_optimizer_step_post_hook", "register_optimizer_step_pre_hoo
 
 BEFORE_EVERY_STEP: dict[int, Callable] = {}  # of all optimisers
 AFTER_EVERY_STEP: dict[int, Callable] = {}
+NONE: Any = MappingProxyType({})
 
 
 def _add(hooks: dict[int, Callable], hook: Callable, prepend: bool = False) -> RemovableHandle:
@@ -42,14 +44,15 @@ class Hooks:
         "_optimizer_state_dict_pre_hooks", "_optimizer_state_dict_post_hooks",
         "_optimizer_load_state_dict_pre_hooks", "_optimizer_load_state_dict_post_hooks",
     )  # fmt: skip
-    _optimizer_step_pre_hooks: dict[int, Callable]
-    _optimizer_step_post_hooks: dict[int, Callable]
+    _optimizer_step_pre_hooks: dict[int, Callable] = NONE
+    _optimizer_step_post_hooks: dict[int, Callable] = NONE
     _optimizer_state_dict_pre_hooks: dict[int, Callable]
     _optimizer_state_dict_post_hooks: dict[int, Callable]
     _optimizer_load_state_dict_pre_hooks: dict[int, Callable]
     _optimizer_load_state_dict_post_hooks: dict[int, Callable]
     _in_step = False
     _opt_called = False  # whether a step was made; schedulers warn if they come first
+    _step_when_scheduled: Any = None  # the instance's own `step`, if any, when scheduled
 
     def _no_hooks(self) -> None:
         """Start without hooks. A class with a `step` of its own gets one that runs them."""

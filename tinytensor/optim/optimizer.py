@@ -293,7 +293,8 @@ class Optimizer(Hooks):
 
     def __getstate__(self) -> dict[str, Any]:
         """Everything but the hooks."""
-        kept = {k: v for k, v in self.__dict__.items() if k not in (*self.NAMES, "_state", "step")}
+        left = (*self.NAMES, "_state", "step", "_step_when_scheduled")
+        kept = {k: v for k, v in self.__dict__.items() if k not in left}
         return {**kept, "state": self._state}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

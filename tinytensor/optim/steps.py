@@ -40,8 +40,8 @@ def number(value: Any, group: dict[str, Any]) -> Any:
 
 
 def copy_of(x: Any) -> Any:
-    """A copy of an array or a tensor."""
-    return x.clone() if isinstance(x, Variable) else own_copy(x)
+    """A copy of an array or a tensor, outside the graph as PyTorch's first momentum is."""
+    return x.detach().clone() if isinstance(x, Variable) else own_copy(x)
 
 
 def zeros_like(parameter: Any, *names: str) -> dict[str, Any]:
@@ -69,6 +69,8 @@ def descent(parameter: Any, gradient: Any, group: dict[str, Any]) -> Any:
     if decay and group.get("decoupled_weight_decay"):
         parameter *= 1 - number(group["lr"], group) * decay
     elif decay:
+        if isinstance(decay, Variable):  # backward needs the old parameter
+            parameter = parameter.clone()
         gradient = gradient + parameter * decay
     return gradient
 

@@ -8,6 +8,7 @@ plateau.py   ReduceLROnPlateau
 combined.py  several on one optimiser
 """
 
+from .base import EPOCH_DEPRECATION_WARNING as EPOCH_DEPRECATION_WARNING
 from .base import LRScheduler
 from .combined import ChainedScheduler, SequentialLR
 from .curves import CosineAnnealingLR, CosineAnnealingWarmRestarts, TransformerLR, WarmupCosineLR
@@ -24,7 +25,10 @@ from .factors import (
 )
 from .plateau import ReduceLROnPlateau
 
-_LRScheduler = LRScheduler  # its name in older PyTorch
+
+class _LRScheduler(LRScheduler):
+    """LRScheduler under its name in older PyTorch, for subclasses."""
+
 
 # fmt: off
 __all__ = [

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ...autograd.site import warn
 from ...autograd.variable import Variable
 from ..optimizer import Optimizer
 
-EPOCH_WARNING = (
+EPOCH_DEPRECATION_WARNING = (
     "step: the argument epoch is deprecated; call step() once for each epoch, and load_state_dict "
     "to resume"
 )
@@ -31,10 +32,10 @@ class LRScheduler:
     loaded.
     """
 
-    base_lrs: list[float]
+    base_lrs: list[Any]
     last_epoch: int
     _step_count = 0
-    _last_lr: list[float]
+    _last_lr: list[Any]
     _is_initial = False  # True during the constructor's own step, before any training
     _get_lr_called_within_step = False
 
@@ -42,13 +43,13 @@ class LRScheduler:
         self._take(optimizer)
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                group.setdefault("initial_lr", float(group["lr"]))
+                group.setdefault("initial_lr", copied(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
                     f"{self._name}: param_groups[{i}] has no 'initial_lr', which last_epoch="
                     f"{last_epoch} needs; load the optimiser's state first"
                 )
-        self.base_lrs = [float(group["initial_lr"]) for group in optimizer.param_groups]
+        self.base_lrs = [copied(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         self._initial_step()
 
@@ -60,6 +61,23 @@ class LRScheduler:
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"{self._name}: got {type(optimizer).__name__}, expected an Optimizer")
         self.optimizer = optimizer
+        optimizer._no_hooks()  # it has none yet if its class did not call super().__init__()
+        vars(optimizer).setdefault("_step_when_scheduled", vars(optimizer).get("step"))
+
+    def _warn_of_order(self) -> None:
+        """Warn if the first step of the schedule comes before the optimiser's."""
+        optimizer = self.optimizer
+        where = "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
+        if vars(optimizer).get("step") is not optimizer._step_when_scheduled:
+            warn(
+                f"{self._name}: `optimizer.step()` has been overridden since the scheduler was "
+                f"made; call it before `scheduler.step()`, see {where}"
+            )
+        elif "step" not in vars(optimizer) and not optimizer._opt_called:
+            warn(
+                f"{self._name}: `scheduler.step()` came before `optimizer.step()`, so the first "
+                f"learning rate was skipped; call them in the other order, see {where}"
+            )
 
     def _initial_step(self) -> None:
         """Set the rates of the first epoch."""
@@ -72,35 +90,42 @@ class LRScheduler:
 
     def step(self, epoch: Any = None) -> None:
         """Set the learning rates of the next epoch."""
+        if self._step_count == 1:
+            self._warn_of_order()
         self._step_count += 1
         if epoch is not None:
-            warn(EPOCH_WARNING)
+            warn(EPOCH_DEPRECATION_WARNING)
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:
         closed_form = getattr(self, "_get_closed_form_lr", None) if epoch is not None else None
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        self._set_from(closed_form or self.get_lr)
+
+    def _set_from(self, rates: Callable[[], list]) -> None:
+        """Set the learning rates that a function returns."""
         self._get_lr_called_within_step = True
         try:
-            self._set(closed_form() if closed_form else self.get_lr())
+            for group, lr in zip(self.optimizer.param_groups, rates(), strict=True):
+                set_lr(group, lr)
         finally:
             self._get_lr_called_within_step = False
-
-    def _set(self, rates: list) -> None:
-        for group, lr in zip(self.optimizer.param_groups, rates, strict=True):
-            set_lr(group, lr)
-        self._last_lr = self._present()
+        self._last_lr = self._current()
 
     def get_lr(self) -> list[float]:
         """The learning rate of each group for epoch self.last_epoch."""
         raise NotImplementedError(f"{self._name}: get_lr is not implemented")
 
     def get_last_lr(self) -> list[float]:
-        """The learning rates that this scheduler set last, one for each group."""
+        """The learning rates that this scheduler set last, one for each group: its own copies."""
         return self._last_lr
 
+    def _current(self) -> list[Any]:
+        """Copies of the current learning rates, which are numbers or tensors."""
+        return [copied(group["lr"]) for group in self.optimizer.param_groups]
+
     def _present(self, factor: float = 1.0) -> list[float]:
-        """The current learning rates, times a factor."""
+        """The current learning rates as numbers, times a factor."""
         return [float(group["lr"]) * factor for group in self.optimizer.param_groups]
 
     def _base(self, factor: float) -> list[float]:
@@ -127,13 +152,21 @@ def set_lr(group: dict, lr: float) -> None:
         group["lr"] = float(lr)
 
 
+def copied(value: Any) -> Any:
+    """A number, or a copy of a tensor."""
+    return value.detach().clone() if isinstance(value, Variable) else value
+
+
 def one_for_each_group(name: str, optimizer: Optimizer, value: Any) -> list:
-    """A list of settings, one for each group: `value` itself if it is one, else repeated."""
+    """A list of settings, one for each group: `value` itself if it is one, else repeated.
+
+    Tensors become numbers: later changes of them have no effect.
+    """
     count = len(optimizer.param_groups)
     if not isinstance(value, (list, tuple)):
-        return [value] * count
+        value = [value] * count
     if len(value) != count:
         raise ValueError(
             f"{name}: got {len(value)} values, expected {count}, one for each param group"
         )
-    return list(value)
+    return [float(v) if isinstance(v, Variable) else v for v in value]

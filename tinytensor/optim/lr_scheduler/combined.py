@@ -33,6 +33,14 @@ class _Combined(LRScheduler):
                 )
         self._schedulers = list(schedulers)
 
+    def _initial_step(self) -> None:
+        """Set the rates of the first epoch. Those inside step again, too early to be warned of."""
+        called, self.optimizer._opt_called = self.optimizer._opt_called, True
+        try:
+            super()._initial_step()
+        finally:
+            self.optimizer._opt_called = called
+
     def state_dict(self) -> dict[str, Any]:
         state = super().state_dict()
         state["_schedulers"] = [scheduler.state_dict() for scheduler in self._schedulers]
@@ -96,9 +104,9 @@ class ChainedScheduler(_Combined):
 
     def __init__(self, schedulers: Sequence[LRScheduler], optimizer: Optimizer | None = None):
         self._take_schedulers(schedulers, optimizer)
-        self._last_lr = self._present()
+        self._last_lr = self._current()
 
     def step(self) -> None:  # type: ignore[override]
         for scheduler in self._schedulers:
             scheduler.step()
-        self._last_lr = self._present()
+        self._last_lr = self._current()

@@ -87,7 +87,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
                 self.T_cur -= self.T_i
                 self.T_i *= self.T_mult
         self.last_epoch = math.floor(epoch)
-        self._set(self.get_lr())
+        self._set_from(self.get_lr)
 
 
 class WarmupCosineLR(LRScheduler):

@@ -16,8 +16,11 @@ class _Cycle(LRScheduler):
 
     use_beta1: bool
 
-    def _take_momentum(self, base: Any, largest: Any, first: bool) -> None:
-        """Write the bounds of the momentum into the groups, unless training is resumed."""
+    def _take_momentum(self, base: Any, largest: Any, first: bool) -> tuple[list, list]:
+        """Write the bounds of the momentum into the groups, unless training is resumed.
+
+        Returns the lower and the upper bounds.
+        """
         defaults = self.optimizer.defaults
         if "momentum" not in defaults and "betas" not in defaults:
             raise ValueError(
@@ -31,6 +34,7 @@ class _Cycle(LRScheduler):
             for group, base_momentum, max_momentum in zip(self.optimizer.param_groups, low, high):
                 self._set_momentum(group, max_momentum)
                 group["max_momentum"], group["base_momentum"] = max_momentum, base_momentum
+        return low, high
 
     def _set_momentum(self, group: dict, momentum: float) -> None:
         if self.use_beta1:
@@ -183,7 +187,9 @@ class CyclicLR(_Cycle):
             self.scale_mode = "iterations" if mode == "exp_range" else "cycle"
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            self._take_momentum(base_momentum, max_momentum, last_epoch == -1)
+            self.base_momentums, self.max_momentums = self._take_momentum(
+                base_momentum, max_momentum, last_epoch == -1
+            )
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...autograd.site import warn
 from ..optimizer import Optimizer
-from .base import EPOCH_WARNING, LRScheduler, one_for_each_group, set_lr
+from .base import EPOCH_DEPRECATION_WARNING, LRScheduler, one_for_each_group, set_lr
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -47,14 +47,15 @@ class ReduceLROnPlateau(LRScheduler):
         self.mode, self.factor, self.patience = mode, factor, patience
         self.threshold, self.threshold_mode = threshold, threshold_mode
         self.cooldown = cooldown
+        self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else min_lr
         self.min_lrs = one_for_each_group(f"{self._name}: min_lr", optimizer, min_lr)
         self.eps = eps
         self.last_epoch = 0
-        self._last_lr = self._present()
+        self._last_lr = self._current()
         self._reset()
 
     def _reset(self) -> None:
-        self.best = math.inf if self.mode == "min" else -math.inf
+        self.best = self.mode_worse = math.inf if self.mode == "min" else -math.inf
         self.cooldown_counter = 0
         self.num_bad_epochs = 0
 
@@ -62,7 +63,7 @@ class ReduceLROnPlateau(LRScheduler):
         """Record the metric of an epoch: a number, or a tensor of one element."""
         current = float(metrics)
         if epoch is not None:
-            warn(EPOCH_WARNING)
+            warn(EPOCH_DEPRECATION_WARNING)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self._is_better(current, self.best):
             self.best = current
@@ -76,13 +77,18 @@ class ReduceLROnPlateau(LRScheduler):
             self._reduce()
             self.cooldown_counter = self.cooldown
             self.num_bad_epochs = 0
-        self._last_lr = self._present()
+        self._last_lr = self._current()
 
     def _reduce(self) -> None:
         groups = self.optimizer.param_groups
-        # Groups that were added later get the last bound.
-        bounds = self.min_lrs + self.min_lrs[-1:] * (len(groups) - len(self.min_lrs))
-        for group, bound in zip(groups, bounds):
+        if len(groups) != len(self.min_lrs):
+            if self.default_min_lr is None:
+                raise RuntimeError(
+                    f"{self._name}: got {len(groups)} param groups, expected {len(self.min_lrs)}, "
+                    "one for each min_lr; change scheduler.min_lrs along with the groups"
+                )
+            self.min_lrs = [self.default_min_lr] * len(groups)
+        for group, bound in zip(groups, self.min_lrs):
             old = float(group["lr"])
             new = max(old * self.factor, bound)
             if old - new > self.eps:
