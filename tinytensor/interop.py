@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import devices
+from .autograd.settings import is_grad_enabled
 from .autograd.variable import wrap, writes_of
 from .dtype import from_numpy_dtype, is_supported
 from .methods import Methods
@@ -40,7 +41,7 @@ class Interop(Methods):
     def numpy(self, *, force: bool = False) -> np.ndarray:
         """The NumPy array, sharing memory. force=True: detach and move to the CPU first."""
         if not force:
-            if self.requires_grad:
+            if self.requires_grad and is_grad_enabled():
                 raise RuntimeError("numpy: the tensor requires grad; use tensor.detach().numpy()")
             if self.is_cuda:
                 raise TypeError("numpy: the tensor is on cuda; use tensor.cpu().numpy()")

@@ -52,10 +52,12 @@ from .settings import (
     is_anomaly_enabled,
     is_grad_enabled,
     is_inference_mode_enabled,
+    is_multithreading_enabled,
     no_grad,
     scope,
     set_detect_anomaly,
     set_grad_enabled,
+    set_multithreading_enabled,
 )
 from .site import site_of
 from .traced_walk import Contribution, Step, trace_backward
@@ -68,7 +70,8 @@ __all__ = [
     "AccumulateGrad", "Contribution", "Function", "Node", "Op", "RemovableHandle",
     "SavedTensor", "Step", "Variable", "backward", "detect_anomaly", "enable_grad", "function",
     "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode", "is_anomaly_enabled",
-    "is_grad_enabled", "is_inference_mode_enabled", "no_grad", "scope", "set_detect_anomaly",
-    "set_grad_enabled", "site_of", "trace_backward",
+    "is_grad_enabled", "is_inference_mode_enabled", "is_multithreading_enabled", "no_grad",
+    "scope", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled", "site_of",
+    "trace_backward",
 ]
 # fmt: on

@@ -43,12 +43,17 @@ class Function:
     `setup_context(ctx, inputs, output)` is called after it.
     """
 
+    boxed_grads_call = False  # True: backward(ctx, grads) gets the gradients in one list
+    clear_saved_tensors_on_access = False  # True: backward reads saved_tensors at most once
+    generate_vmap_rule = False  # no effect: vmap calls the function for each sample
+
     _node: type[FunctionCtx] = FunctionCtx
+    _backward_cls: type[FunctionCtx] = FunctionCtx  # PyTorch's name of it
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         members = {"function": cls, "op_name": cls.__name__, "__module__": cls.__module__}
-        cls._node = type(cls.__name__, (FunctionCtx,), members)
+        cls._node = cls._backward_cls = type(f"{cls.__name__}Backward", (FunctionCtx,), members)
 
     def __call__(self, *args: Any) -> Any:
         name = type(self).__name__
@@ -65,6 +70,27 @@ class Function:
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         raise NotImplementedError("Function: backward is not implemented")
+
+    @staticmethod
+    def vjp(ctx: Any, *grad_outputs: Any) -> Any:
+        """Another name for `backward`; a class defines one of the two."""
+        raise NotImplementedError("Function: vjp is not implemented")
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """PyTorch's rule for a whole batch; not called, as vmap calls forward for each sample."""
+        raise NotImplementedError("Function: vmap is not implemented")
+
+    @classmethod
+    def rule(cls) -> Callable:
+        """The class's backward, or its vjp."""
+        names = [n for n in ("backward", "vjp") if getattr(cls, n) is not getattr(Function, n)]
+        if len(names) != 1:
+            got = "both" if names else "neither"
+            raise NotImplementedError(
+                f"{cls.__name__}: defines {got} of backward and vjp, expected one of them"
+            )
+        return getattr(cls, names[0])
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
@@ -94,6 +120,13 @@ class Function:
         if state.mode.watched:
             anomaly.watch(node, args, results)
         return results if isinstance(output, tuple) else results[0]
+
+
+class InplaceFunction(Function):
+    """PyTorch's base class of Functions that may write into an argument."""
+
+    def __init__(self, inplace: bool = False):
+        self.inplace = inplace
 
 
 # ------------------------------------------------------------------------------------------

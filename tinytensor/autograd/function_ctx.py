@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from ..backend import xp
@@ -35,6 +36,8 @@ class FunctionCtx(Op):
     _dirty: tuple = ()
     _constant: tuple = ()
     _materialize = True
+    _materialize_non_diff_grads = True
+    _accessed = False  # whether backward has read saved_tensors
 
     # Which arguments are tensors; (kind, position) of each saved tensor; which outputs are tracked.
     _tensor_inputs: frozenset = frozenset()
@@ -80,6 +83,13 @@ class FunctionCtx(Op):
         """The tensors that forward saved, in the graph so that backward is differentiable."""
         if self._saved is None:
             raise outside.freed_values(self)
+        if self.function.clear_saved_tensors_on_access:
+            if self._accessed:
+                raise RuntimeError(
+                    f"{self.op_name}: saved_tensors can only be accessed once, as the class has "
+                    "clear_saved_tensors_on_access=True"
+                )
+            self._accessed = True
         tensors = []
         for i, (array, writes, version) in enumerate(self._saved):
             if writes[0] != version:
@@ -88,13 +98,25 @@ class FunctionCtx(Op):
             tensors.append(self._restore(array, *self._places[i]))
         return tuple(tensors)
 
+    @property
+    def saved_variables(self) -> tuple:
+        """The old name of `saved_tensors`."""
+        message = "saved_variables is deprecated; use saved_tensors"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return self.saved_tensors
+
     # --------------------------------------------------------------------------------------
     # What the engine calls
     # --------------------------------------------------------------------------------------
 
+    def name(self) -> str:
+        return type(self).__name__
+
     def backward(self, *grads: Any) -> Any:
+        self._accessed = False
         tensors = [g if g is None or isinstance(g, Variable) else wrap(as_array(g)) for g in grads]
-        results = self.function.backward(self, *tensors)
+        rule = self.function.rule()
+        results = rule(self, tensors) if self.function.boxed_grads_call else rule(self, *tensors)
         results = self._checked(results if isinstance(results, tuple) else (results,))
         return results if state.mode.grad else tuple(map(unwrap, results))
 
@@ -102,7 +124,8 @@ class FunctionCtx(Op):
         if self._materialize:
             library = xp(unwrap(next(g for g in grads if g is not None)))
             for i, (shape, dtype) in enumerate(zip(self._shape, self._dtype)):
-                if grads[i] is None and shape is not None:
+                wanted = self._materialize_non_diff_grads or i in self._tracked_outputs
+                if grads[i] is None and shape is not None and wanted:
                     grads[i] = wrap(library.zeros(shape, dtype))
         return grads
 
@@ -176,11 +199,13 @@ class FunctionCtx(Op):
         recorded = state.mode.grad and any(self.needs_input_grad)
         self._check_dirty(args, outputs, recorded)
         results: list[Any] = []
-        for out in outputs:
-            if isinstance(out, Variable) and _position(out, self._dirty) < 0:
-                known = _position(out, args) >= 0 or _position(out, results) >= 0
-                if known or out._tracked or out._view is not None:
-                    out = out.detach()  # a new tensor with the same memory
+        for i, out in enumerate(outputs):
+            twin = _position(out, outputs[:i])
+            if twin >= 0:  # a tensor that is returned twice
+                out = results[twin]
+            elif isinstance(out, Variable) and _position(out, self._dirty) < 0:
+                known = _position(out, args) >= 0 or out._tracked or out._view is not None
+                out = out.detach() if known else out  # a new tensor with the same memory
             results.append(out)
         if not recorded:
             for tensor in self._dirty:
@@ -200,7 +225,9 @@ class FunctionCtx(Op):
             and array.dtype.kind in "fVc"
             and _position(out, self._constant) < 0
         )
-        for i in self._tracked_outputs:
+        for i in sorted(self._tracked_outputs):
+            if _position(outputs[i], outputs[i + 1 :]) >= 0:
+                continue  # returned twice: its gradient goes to the last place
             place = made_by(self._output(i, arrays[i]), arrays[i])
             if _position(results[i], self._dirty) >= 0:
                 finish_write(results[i], place)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Iterator
 from contextlib import ContextDecorator
 from typing import Any
@@ -60,8 +61,12 @@ class _Setting(ContextDecorator):
 
     def __call__(self, function: Any) -> Any:
         """Decorate a function (each call runs in this mode) or a generator function."""
-        if inspect.isclass(function):
-            raise TypeError(f"{type(self).__name__}: decorate a function or a method, not a class")
+        if inspect.isclass(function):  # as in PyTorch, only __init__ runs in this mode
+            name = type(self).__name__
+            message = f"{name}: decorating classes is deprecated; decorate functions or methods"
+            warnings.warn(message, FutureWarning, stacklevel=2)
+            function.__init__ = self(function.__init__)  # type: ignore[method-assign]
+            return function
         if not inspect.isgeneratorfunction(function):
 
             @functools.wraps(function)
@@ -197,6 +202,35 @@ class set_detect_anomaly(_Switch):
 def is_anomaly_enabled() -> bool:
     """Whether this thread checks for NaN and inf."""
     return state.mode.anomaly
+
+
+class set_multithreading_enabled(ContextDecorator):
+    """PyTorch's switch for backward in several threads. No effect: here it runs in the caller's.
+
+    Only `is_multithreading_enabled` returns what was set.
+    """
+
+    def __init__(self, mode: bool):
+        self._before = is_multithreading_enabled()
+        _switch_multithreading(mode)
+
+    def __enter__(self) -> set_multithreading_enabled:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        _switch_multithreading(self._before)
+
+
+def _switch_multithreading(on: bool) -> None:
+    if on:
+        state.stacks.pop("one thread", None)
+    else:
+        state.stacks["one thread"] = True
+
+
+def is_multithreading_enabled() -> bool:
+    """What `set_multithreading_enabled` set; True at first."""
+    return "one thread" not in state.stacks
 
 
 class scope(_Setting):

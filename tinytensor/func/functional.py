@@ -157,6 +157,17 @@ def _check_strict(name: str, strict: bool, outputs: tuple, inputs: tuple) -> Non
                 )
 
 
+def _check_graph(name: str, strict: bool, create_graph: bool, products: Sequence[Any]) -> None:
+    """With strict and create_graph, a derivative that is constant in the inputs is an error."""
+    if strict and create_graph:
+        for i, product in enumerate(products):
+            if not product.requires_grad:
+                raise RuntimeError(
+                    f"{name}: derivative {i} does not depend on the inputs, which strict=True "
+                    "forbids with create_graph=True"
+                )
+
+
 def _single_number(name: str, outputs: tuple, several: bool) -> None:
     if several or outputs[0].array.size != 1:
         shapes = [tuple(y.shape) for y in outputs]
@@ -183,6 +194,7 @@ def vjp(
         vectors = _check_vector("vjp", v, outputs, "output")
         _check_strict("vjp", strict, outputs, xs)
         products = gradients(outputs, xs, vectors, create_graph)
+        _check_graph("vjp", strict, create_graph, products)
     return (
         _given_back(outputs, several, create_graph),
         _given_back(products, isinstance(inputs, tuple), create_graph),
@@ -198,6 +210,7 @@ def jvp(
         vectors = _check_vector("jvp", v, xs, "input")
         _check_strict("jvp", strict, outputs, xs)
         products = pushed_forward(outputs, xs, vectors, create_graph)
+        _check_graph("jvp", strict, create_graph, products)
     return (
         _given_back(outputs, several, create_graph),
         _given_back(products, several, create_graph),
@@ -267,6 +280,8 @@ def jacobian(
         raise ValueError(
             f"jacobian: got strategy {strategy!r}, expected 'reverse-mode' or 'forward-mode'"
         )
+    if strict and vectorize:
+        raise RuntimeError("jacobian: strict=True and vectorize=True are not supported together")
     matrix = rows if strategy == "reverse-mode" else columns
     with enable_grad():
         xs, outputs, several = _call("jacobian", func, inputs, create_graph)
@@ -274,6 +289,7 @@ def jacobian(
         jacobians = []
         for output in outputs:
             blocks = matrix(output, xs, create_graph)
+            _check_graph("jacobian", strict, create_graph, blocks)
             jacobians.append(_given_back(blocks, isinstance(inputs, tuple), create_graph))
     return tuple(jacobians) if several else jacobians[0]
 

@@ -7,8 +7,8 @@ graph of that run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -168,6 +168,12 @@ def checkpoint(
         values[i] = value.detach()
         values[i]._tracked, values[i]._node = True, Output(node, slot, value.array)
     return rebuild(values)
+
+
+@contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """PyTorch's switch to end the second run early. No effect: it always runs to its end."""
+    yield
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list]:
