@@ -81,7 +81,8 @@ from .create import random  # isort: skip
 from .create import tensor as tensor  # isort: skip  # which mypy takes for the module
 
 # Last: they are written with the functions above.
-from . import distributions  # isort: skip
+from . import distributions, sparse  # isort: skip
+from .sparse import sparse_coo_tensor, sparse_csr_tensor, spmm  # isort: skip
 
 compat.alias.install(compat.PATHS)
 autograd.functional = func.functional  # PyTorch's path
@@ -113,7 +114,8 @@ __all__ = [
     "linalg", "load", "long", "mps", "multiprocessing", "nan", "newaxis", "no_grad", "onnx",
     "optim", "pi", "promote_types", "release_memory", "result_type", "return_types", "save",
     "set_default_device", "set_default_dtype", "set_grad_enabled", "set_kernels", "set_num_threads",
-    "set_printoptions", "short", "uint8", "utils", "vmap", "xpu",
+    "set_printoptions", "short", "sparse", "sparse_coo_tensor", "sparse_csr_tensor", "spmm",
+    "uint8", "utils", "vmap", "xpu",
 ]
 # fmt: on
 __all__ += compat.__all__

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy as copying
+import importlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -48,6 +49,20 @@ class Interop(Methods):
         if self.array.dtype.kind == "V":
             raise TypeError("numpy: got bfloat16, which NumPy lacks; use tensor.float().numpy()")
         return devices.to_device(self.array, "cpu")
+
+    def to_sparse(self, sparse_dim: int | None = None, *, layout: Any = None) -> Any:
+        """The elements that are not 0, in COO layout; see `tinytensor.sparse`."""
+        return importlib.import_module("tinytensor.sparse").to_sparse(
+            self, sparse_dim, layout=layout
+        )
+
+    def to_sparse_csr(self) -> Any:
+        """The elements of a matrix that are not 0, by rows."""
+        return importlib.import_module("tinytensor.sparse").to_sparse_csr(self)
+
+    def to_dense(self: Any, dtype: Any = None) -> Any:
+        """The tensor itself, which is dense, or in another dtype."""
+        return self if dtype is None else self.to(dtype)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self.numpy(), dtype=dtype, copy=copy)

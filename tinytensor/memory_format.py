@@ -1,4 +1,4 @@
-"""PyTorch's memory formats, and its layout `strided`, the only one there is.
+"""PyTorch's memory formats, and its layouts: `strided`, `sparse_coo` and `sparse_csr`.
 
 `clone` and `contiguous` honour `contiguous_format`. Elsewhere a format is accepted and has no
 effect: every op works for every order of dimensions in memory.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 class MemoryFormat:
-    """The class of `tinytensor.contiguous_format`, `channels_last` …, and of `strided`."""
+    """The class of `tinytensor.contiguous_format`, `channels_last` …, and of the layouts."""
 
     def __init__(self, name: str):
         self.name = name
@@ -24,5 +24,9 @@ contiguous_format = MemoryFormat("contiguous_format")
 preserve_format = MemoryFormat("preserve_format")
 channels_last = MemoryFormat("channels_last")
 strided = MemoryFormat("strided")
+sparse_coo = MemoryFormat("sparse_coo")
+sparse_csr = MemoryFormat("sparse_csr")
 
-__all__ = ["channels_last", "contiguous_format", "preserve_format", "strided"]
+__all__ = [
+    "channels_last", "contiguous_format", "preserve_format", "sparse_coo", "sparse_csr", "strided",
+]  # fmt: skip

@@ -24,6 +24,7 @@ from .create.size_arguments import shape_of
 from .devices import device, device_of
 from .dtype import DType, default_float, from_numpy_dtype
 from .interop import Interop, fill
+from .memory_format import strided
 from .repr import tensor_html, tensor_repr
 from .size import Size
 
@@ -164,6 +165,7 @@ class Tensor(Interop):
         return self.array.dtype.kind == "c"
 
     # kinds of tensors and devices that do not exist here
+    layout = strided
     is_sparse = is_sparse_csr = is_quantized = is_nested = is_meta = is_mkldnn = False
     is_ipu = is_maia = is_mps = is_mtia = is_vulkan = is_xla = is_xpu = False
 

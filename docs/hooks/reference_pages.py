@@ -185,6 +185,9 @@ PAGES = {
     "graph": Page(
         "Graphs", "Pictures and pages.", {"tinytensor.graph": []}
     ),
+    "sparse": Page(
+        "Sparse tensors", "Matrices and tensors that are mostly zero.", {"tinytensor.sparse": []}
+    ),
     "distributions": Page(
         "Distributions", "Random variables with densities.", {"tinytensor.distributions": []}
     ),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..autograd.arguments import array_of
 from ..autograd.op import Op
-from ..autograd.variable import unwrap
+from ..autograd.variable import Variable, unwrap
 from ..backend import Array, is_array, xp
 from ..errors import ShapeError
 from .arithmetic import mul
@@ -162,7 +162,10 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     as a row, a 1-D other as a column, and that dimension is left out of the result.
     """
     a, b = unwrap(input), unwrap(other)
-    check_operands("matmul", a, b)
+    try:
+        check_operands("matmul", a, b)
+    except TypeError:
+        return _sparse_product(input, other)
     if not a.ndim or not b.ndim:
         raise ShapeError(
             f"matmul: both arguments need at least 1 dimension, got {a.ndim} and {b.ndim}; "
@@ -172,9 +175,23 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     return Matmul.apply(input, other)
 
 
+def _sparse_product(input: Any, other: Any) -> Any:
+    """The product, after a TypeError, if an operand is a sparse tensor; it knows how to multiply.
+
+    Otherwise the error is raised again. So products of dense tensors do not pay for the question.
+    """
+    for tensor in (input, other):
+        if hasattr(tensor, "to_dense") and not isinstance(tensor, Variable):
+            return type(tensor).matmul(input, other)
+    raise
+
+
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices: (M, K) times (K, N) gives (M, N)."""
-    check_ranks("mm", input, mat2, (2, 2))
+    try:
+        check_ranks("mm", input, mat2, (2, 2))
+    except TypeError:
+        return _sparse_product(input, mat2)
     return Matmul.apply(input, mat2)
 
 
@@ -186,7 +203,10 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
 
 def mv(input: Tensor, vec: Tensor) -> Tensor:
     """Matrix times vector: (M, K) times (K,) gives (M,)."""
-    check_ranks("mv", input, vec, (2, 1))
+    try:
+        check_ranks("mv", input, vec, (2, 1))
+    except TypeError:
+        return _sparse_product(input, vec)
     return Matmul.apply(input, vec)
 
 
