@@ -337,6 +337,7 @@ OPTIMIZERS = {
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_training_as_pytorch(name: str) -> None:
     """Losses follow PyTorch's: bfloat16 parameters, gradients and optimiser state."""
+    torch.manual_seed(0)
     theirs = small(torch)
     ours = small(tt)
     ours.load_state_dict({k: v.numpy() for k, v in theirs.state_dict().items()})
@@ -380,6 +381,7 @@ def test_training_as_pytorch(name: str) -> None:
     ids=["attention", "encoder", "lstm", "gru", "conv"],
 )
 def test_layers_as_pytorch(make: Callable, dtype: str) -> None:
+    torch.manual_seed(0)
     (theirs, inputs), (ours, _) = make(torch.nn), make(nn)
     ours.load_state_dict({k: v.numpy() for k, v in theirs.state_dict().items()})
     ours, theirs = ours.to(getattr(tt, dtype)), theirs.to(getattr(torch, dtype))
@@ -387,10 +389,11 @@ def test_layers_as_pytorch(make: Callable, dtype: str) -> None:
     out, expected = ours(*[x] * inputs), theirs(*[y] * inputs)
     if isinstance(out, tuple):
         out, expected = out[0], expected[0]
-    # A recurrent layer is one op here, rounded once; PyTorch rounds after each step.
-    assert_close(out, expected, 24 if isinstance(ours, (nn.LSTM, nn.GRU)) else 4)
-    out.sum().backward()
-    expected.sum().backward()
+    # Rounded after each op, a recurrent layer here once; in PyTorch after each of its steps.
+    assert_close(out, expected, 24 if isinstance(ours, (nn.LSTM, nn.GRU)) else 10)
+    weights = draw(*expected.shape, seed=7)  # the sum after a norm has no gradient but noise
+    (out * tt.tensor(weights).to(out.dtype)).sum().backward()
+    (expected * torch.tensor(weights).to(expected.dtype)).sum().backward()
     for p, q in zip(ours.parameters(), theirs.parameters()):
         assert p.grad.dtype == p.dtype
         scale = q.grad.abs().max().item() + 0.05
