@@ -262,6 +262,8 @@ class HuberLoss(Loss):
     """d² / 2 where |d| ≤ delta, else delta·(|d| − delta/2), with d = input − target"""
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0):
+        if not isinstance(delta, (float, int)):
+            raise TypeError(f"HuberLoss: got delta={delta!r}, expected a float or an int")
         super().__init__(reduction=reduction)
         self.delta = delta
 

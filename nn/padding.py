@@ -127,22 +127,34 @@ class ReplicationPad3d(_Pad):
     dimensions, mode = 3, "replicate"
 
 
-class CircularPad1d(_Pad):
+class _CircularPad(_Pad):
+    mode = "circular"
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.ndim not in (self.dimensions + 1, self.dimensions + 2):
+            raise ValueError(
+                f"{type(self).__name__}: got input of shape {tuple(input.shape)}, expected "
+                f"{self.dimensions + 1} or {self.dimensions + 2} dimensions"
+            )
+        return super().forward(input)
+
+
+class CircularPad1d(_CircularPad):
     """Pad a sequence (N, C, L) by wrapping around to its other end"""
 
-    dimensions, mode = 1, "circular"
+    dimensions = 1
 
 
-class CircularPad2d(_Pad):
+class CircularPad2d(_CircularPad):
     """Pad an image (N, C, H, W) by wrapping around to its other side"""
 
-    dimensions, mode = 2, "circular"
+    dimensions = 2
 
 
-class CircularPad3d(_Pad):
+class CircularPad3d(_CircularPad):
     """Pad a volume (N, C, D, H, W) by wrapping around to its other side"""
 
-    dimensions, mode = 3, "circular"
+    dimensions = 3
 
 
 # fmt: off

@@ -93,6 +93,9 @@ class RNNBase(Module):
                 raise TypeError(f"{name}: got {label}={size!r}, expected an integer")
             if size <= 0:
                 raise ValueError(f"{name}: got {label}={size}, expected more than 0")
+        for label, flag in {"bias": bias, "batch_first": batch_first}.items():
+            if not isinstance(flag, bool):
+                raise TypeError(f"{name}: got {label}={flag!r}, expected True or False")
         if isinstance(dropout, bool) or not 0 <= dropout <= 1:
             raise ValueError(f"{name}: got dropout={dropout}, expected a number from 0 to 1")
         if not 0 <= proj_size < hidden_size:

@@ -15,7 +15,7 @@ from .loss_reduction import reduce_loss, reduction_of
 from .masked import MaskedFill
 from .parse_index import outside
 from .pointwise import exp
-from .promote import require_float
+from .promote import require_float, require_same_dtype
 from .shape import movedim
 from .softmax import log_softmax
 
@@ -147,6 +147,8 @@ def _targets(
     name: str, input: Any, target: Any, weight: Array | None, ignore_index: int
 ) -> tuple[Array, Array, Array]:
     """(class, whether it counts, its weight) for each row of `_as_rows(input)`, each (M)."""
+    if weight is not None:
+        require_same_dtype(name, "weight", weight, input)
     shape = tuple(input.shape)
     expected = shape[:1] + shape[2:] if len(shape) > 1 else ()
     numbers = unwrap(target)
@@ -216,6 +218,11 @@ def cross_entropy(
         )
     w = _check_weight(name, input, weight)
     if tuple(input.shape) == tuple(target.shape):
+        if ignore_index >= 0:
+            raise RuntimeError(
+                f"{name}: got ignore_index={ignore_index} with probabilities as target, expected "
+                "class numbers"
+            )
         return _with_probabilities(input, target, w, reduction, label_smoothing)
 
     chosen, counts, pull = _targets(name, input, target, w, ignore_index)

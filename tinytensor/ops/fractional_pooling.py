@@ -73,10 +73,12 @@ def _pool(
         u = generator_for(x).uniform((*batch, dims), x.dtype)
     else:
         u = unwrap(samples)
-        if u.shape != (*batch, dims):
+        enough = u.ndim == 3 and u.shape[0] >= batch[0] and u.shape[1] >= batch[1]
+        if not enough or u.shape[2] != dims:
             raise ShapeError(
                 f"{name}: got _random_samples of shape {u.shape}, expected {(*batch, dims)}"
             )
+        u = u[: batch[0], : batch[1]]
         if u.dtype != x.dtype:
             raise RuntimeError(
                 f"{name}: got _random_samples of dtype {u.dtype}, expected {x.dtype}, as input"
