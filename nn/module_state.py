@@ -100,15 +100,19 @@ class ModuleState:
         """Move to a device and/or convert floating point parameters and buffers to a dtype."""
         kwargs.pop("non_blocking", None)
         for value in (*args, *kwargs.values()):
-            if isinstance(value, tt.dtype) and not value.is_floating_point:
+            if isinstance(value, tt.dtype) and not (value.is_floating_point or value.is_complex):
                 raise TypeError(
-                    f"to: got {value}, expected a floating point dtype; integer buffers keep their "
-                    "dtype"
+                    f"to: got {value}, expected a floating point or complex dtype; integer buffers "
+                    "keep their dtype"
                 )
 
         def change(tensor: Tensor) -> Tensor:
+            if tensor.is_complex():  # real numbers become complex, but complex ones never real
+                real = tensor.real.to(*args, **kwargs)
+                is_complex = real.is_complex()
+                return tensor.to(real.device, real.dtype if is_complex else tensor.dtype)
             moved = tensor.to(*args, **kwargs)
-            if tensor.is_floating_point() or not moved.is_floating_point():
+            if tensor.is_floating_point() or moved.dtype == tensor.dtype:
                 return moved
             return tensor.to(moved.device)  # integers keep their dtype
 

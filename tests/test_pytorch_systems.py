@@ -152,7 +152,7 @@ def assert_same(where: str, ours: Any, theirs: Any) -> None:
 
 def assert_close(where: str, ours: np.ndarray, theirs: np.ndarray, slack: float = 1e-6) -> None:
     assert ours.shape == theirs.shape, where
-    if theirs.dtype.kind != "f":
+    if theirs.dtype.kind not in "fc":
         np.testing.assert_array_equal(ours, theirs, err_msg=where)
         return
     scale = float(np.abs(theirs[np.isfinite(theirs)]).max(initial=0.0))

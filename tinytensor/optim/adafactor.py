@@ -21,6 +21,8 @@ class Adafactor(Optimizer):
     the dtype. Parameters with fewer than two dimensions keep v itself, v ← v + w·(g² − v).
     """
 
+    takes_complex = False
+
     def __init__(
         self,
         params: Iterable,

@@ -25,6 +25,8 @@ class LBFGS(Optimizer):
     the first parameter; all vectors in it are flat, of all parameters together.
     """
 
+    takes_complex = False
+
     numbers = frozenset()
 
     def __init__(

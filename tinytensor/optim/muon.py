@@ -23,6 +23,8 @@ class Muon(Optimizer):
     U·Vᵀ is approximated in the precision of bfloat16, as in PyTorch.
     """
 
+    takes_complex = False
+
     def __init__(
         self,
         params: Iterable,

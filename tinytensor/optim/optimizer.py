@@ -15,6 +15,7 @@ from ..autograd.settings import enable_grad
 from ..autograd.site import warn
 from ..autograd.variable import Variable, writes_of
 from ..backend import is_array
+from .complex_parameters import refuse_complex_parameters, update_complex
 from .hooks import (
     AFTER_EVERY_STEP,
     BEFORE_EVERY_STEP,
@@ -48,6 +49,7 @@ class Optimizer(Hooks):
     """
 
     numbers = frozenset({"step"})  # names in the state that are numbers
+    takes_complex = True  # False: complex parameters are refused
 
     def __init__(self, params: Iterable, defaults: dict[str, Any]):
         self.defaults = defaults
@@ -121,6 +123,7 @@ class Optimizer(Hooks):
                     f"{name}: can't optimise a non-leaf tensor of shape {tuple(p._shape)}; give "
                     "the leaf that it is computed from"
                 )
+        refuse_complex_parameters(self, group["params"])
         if len(set(group["params"])) < len(group["params"]):
             warn(f"{name}: a group has the same parameter more than once")
         for other in self.param_groups:
@@ -182,6 +185,9 @@ class Optimizer(Hooks):
                 state = states[p].raw
                 is_new = not state
                 try:
+                    if p.array.dtype.kind == "c":
+                        update_complex(self, p, state, group, is_new and has_state)
+                        continue
                     if is_new and has_state:
                         state.update(self.new_state(p.array, group))
                     if p.array.dtype.kind == "V":

@@ -18,6 +18,8 @@ class SparseAdam(Optimizer):
     dense, and a row of zeros counts as one without a gradient.
     """
 
+    takes_complex = False
+
     numbers = frozenset()  # PyTorch keeps `step` as an int
 
     def __init__(
