@@ -176,6 +176,7 @@ PAGES = {
             "tinytensor.utils.data": [],
             "tinytensor.utils.tokenizers": ["tinytensor.utils.tokenizers"],
             "tinytensor.utils.checkpoint": ["tinytensor.utils.checkpoint"],
+            "tinytensor.utils.tensorboard": [],
             "tinytensor.serialize": ["tinytensor.serialize"],
         },
     ),

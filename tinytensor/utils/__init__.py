@@ -1,6 +1,7 @@
 """Helpers around training: `data` makes batches, `checkpoint` recomputes values to save memory.
 
-`tree` flattens nested containers; PyTorch calls it `_pytree`.
+`tensorboard` writes logs that TensorBoard shows. `tree` flattens nested containers; PyTorch calls
+it `_pytree`.
 """
 
 from . import checkpoint, data
