@@ -12,6 +12,7 @@ modules       module        Module: parameters, buffers and submodules
               parallel      DataParallel
               modules       the classes under PyTorch's paths, nn.modules.loss and others
               swa_utils     AveragedModel, as in torch.optim.swa_utils
+              einops_layers Rearrange, Reduce, EinMix; only if imported
               pickles       old module names, for pickles that contain them
 layers        linear        Linear, Bilinear, Embedding
               embedding_bag, adaptive_softmax

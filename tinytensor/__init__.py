@@ -85,6 +85,7 @@ from . import distributions, sparse  # isort: skip
 from .sparse import sparse_coo_tensor, sparse_csr_tensor, spmm  # isort: skip
 
 compat.alias.install(compat.PATHS)
+compat.einops_backend.install()
 autograd.functional = func.functional  # PyTorch's path
 
 if TYPE_CHECKING:  # found by __getattr__

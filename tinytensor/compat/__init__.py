@@ -13,6 +13,7 @@ onnx.py           export, which does not exist
 old_forms.py      LongTensor, FloatTensor …
 version.py        the version of PyTorch whose names are followed
 distribution_files.py  import paths of torch.distributions
+einops_backend.py einops on tensors
 alias.py          the mechanism behind the table of paths below
 """
 
@@ -21,6 +22,7 @@ from ..autograd.old_variable import Variable as Variable
 from ..memory_format import *
 from . import alias as alias
 from . import amp, distribution_files, no_effect, old_forms
+from . import einops_backend as einops_backend
 from .amp import *
 from .no_effect import *
 from .no_effect import _assert as _assert
