@@ -46,10 +46,14 @@ def found(name: str) -> bool:
     try:
         operator.attrgetter(rest)(roots[root])
     except AttributeError:
+        path, _, last = f"{roots[root].__name__}.{rest}".rpartition(".")
         try:
-            importlib.import_module(f"{roots[root].__name__}.{rest}")
+            importlib.import_module(f"{path}.{last}")
         except ImportError:
-            return False
+            try:
+                return hasattr(importlib.import_module(path), last)
+            except ImportError:
+                return False
     return True
 
 
