@@ -142,3 +142,8 @@ class AdamW(Adam):
             fused=fused, capturable=capturable, differentiable=differentiable,
             decoupled_weight_decay=True,
         )  # fmt: skip
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:  # also after loading the state of an Adam
+            group["decoupled_weight_decay"] = True

@@ -57,6 +57,8 @@ class LBFGS(Optimizer):
         """Make up to max_iter steps; returns the loss before the first one."""
         closure = enable_grad()(closure)
         group, parameters = self.param_groups[0], self.param_groups[0]["params"]
+        if not parameters:
+            return closure()
         search = group["line_search_fn"]
         if search not in (None, "strong_wolfe"):
             raise RuntimeError(

@@ -150,14 +150,9 @@ class Optimizer(Hooks):
         if (
             self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks
             or BEFORE_EVERY_STEP or AFTER_EVERY_STEP
-        ):  # fmt: skip
+        ) and not self._in_step:  # fmt: skip
             arguments = (self,) if closure is None else (self, closure)
-            return with_hooks(Optimizer._step)(*arguments)
-        return self._step(closure)
-
-    step.hooked = True  # type: ignore[attr-defined]
-
-    def _step(self, closure: Callable | None = None) -> Any:
+            return with_hooks(Optimizer.step)(*arguments)
         loss = None
         if closure is not None:
             with enable_grad():
@@ -169,6 +164,8 @@ class Optimizer(Hooks):
             run_in_mode(False, self._update_groups)
         return loss
 
+    step.hooked = True  # type: ignore[attr-defined]
+
     def _update_groups(self) -> None:
         """Update the parameters that have a gradient, group by group.
 
@@ -176,13 +173,14 @@ class Optimizer(Hooks):
         one may be half updated; its state is complete or absent.
         """
         has_state = type(self).new_state is not Optimizer.new_state
-        states = self._state
+        states: Any = self._state
         for group in self.param_groups:
             parameters = [p for p in group["params"] if p._grad is not None]
             for p in parameters:  # first, so that half an update counts as a write
                 writes_of(p)[0] += 1
             for p in self.sweep(parameters, group):
-                state = states[p].raw
+                kept = states.get(p)
+                state = {} if kept is None else kept.raw
                 is_new = not state
                 try:
                     if p.array.dtype.kind == "c":
@@ -194,6 +192,8 @@ class Optimizer(Hooks):
                         self._update_bfloat16(p.array, p._grad.array, state, group)
                     else:
                         self.update(p.array, p._grad.array, state, group)
+                    if kept is None and state:
+                        states.keep(p, state)
                 except BaseException:
                     if is_new:
                         state.clear()

@@ -42,6 +42,19 @@ class SGD(Optimizer):
             )
         super().__init__(params, defaults)
 
+    def sweep(self, parameters: list, group: dict) -> list:
+        """Without momentum there is no state: update the float parameters right here."""
+        if group["momentum"]:
+            return parameters
+        lr, others = number(group["lr"], group), []
+        for p in parameters:
+            array = p.array
+            if array.dtype.kind == "f":
+                array -= descent(array, p._grad.array, group) * lr
+            else:
+                others.append(p)
+        return others
+
     def update(self, parameter: Any, gradient: Any, state: dict, group: dict) -> None:
         momentum, lr = group["momentum"], group["lr"]
         if type(lr) is not float:

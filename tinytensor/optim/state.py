@@ -72,6 +72,12 @@ class States(defaultdict):
         is_plain = isinstance(key, Variable) and not isinstance(value, State)
         super().__setitem__(key, State(self.numbers, value) if is_plain else value)
 
+    def keep(self, key: Any, raw: dict[str, Any]) -> None:
+        """Start the state of a parameter with these arrays and numbers."""
+        state = State(self.numbers)
+        state.raw = raw
+        super().__setitem__(key, state)
+
     def __reduce__(self) -> tuple:
         return States, (self.numbers, dict(self))
 
