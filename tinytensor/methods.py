@@ -277,6 +277,9 @@ class Methods(Operators):
 
     split_with_sizes = ops.split_with_sizes
     tensor_split = ops.tensor_split
+    hsplit = ops.hsplit
+    vsplit = ops.vsplit
+    dsplit = ops.dsplit
     chunk = ops.chunk
     unbind = ops.unbind
     repeat = ops.repeat

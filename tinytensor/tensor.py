@@ -276,6 +276,9 @@ class Tensor(Interop):
     def _base(self) -> Tensor | None:
         return root_of(self) if self._view is not None else None
 
+    def _is_view(self) -> bool:
+        return self._view is not None
+
     def is_inference(self) -> bool:
         return False
 

@@ -75,6 +75,8 @@ SCATTER = [
     Row("index_copy", T(3, 4), 0, V([2, 0]), T(2, 4)),
     Row("index_copy", T(2, 3), -1, V([1]), T(2, 1)),
     Row("index_copy", T(), 0, V([0]), T()),
+    Row("index_copy", T(), 0, V([0]), T(1)),
+    Row("index_copy", T(3), 0, V([1]), T()),
     Row("index_fill", T(3, 4), 0, V([0, -1]), 7),
     Row("index_fill", T(3, 4), 1, V([0, 0, 2]), T()),
     Row("index_fill", T(), 0, V(0), 1.5),

@@ -193,6 +193,7 @@ def test_the_tensor_itself_where_pytorch_returns_it() -> None:
         (lambda x: x.permute(0, 2), IndexError, r"permute: dim 2 is out of range"),
         (lambda x: x.transpose(0, 2), IndexError, r"transpose: dim 2 .*-2 to 1"),
         (lambda x: x.unsqueeze(0).t(), RuntimeError, r"t: got .* 3 dimensions, expected at most 2"),
+        (lambda x: x[0].H, RuntimeError, r"H: got .* 1 dimensions, expected 2; use mH"),
         (lambda x: x[0].mT, RuntimeError, r"mT: got .* 1 dimensions, expected at least 2"),
         (lambda x: x.movedim((0, 0), (0, 1)), RuntimeError, r"movedim: .*\(0, 0\)"),
         (lambda x: x.movedim((0, 1), 0), RuntimeError, r"movedim: .*same number"),

@@ -264,6 +264,8 @@ def adjoint(input: Tensor) -> Tensor:
 
 def conjugate_transpose(input: Tensor) -> Tensor:
     """x.H: the conjugate of a matrix with its two dimensions exchanged."""
+    if input.ndim not in (0, 2):
+        raise RuntimeError(f"H: got a tensor of {input.ndim} dimensions, expected 2; use mH")
     return conj(t(input))
 
 

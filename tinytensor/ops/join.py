@@ -269,6 +269,10 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     total = shape[dim]
     cuts = unwrap(indices_or_sections)
     if is_array(cuts):
+        if cuts.dtype.kind not in "iu":
+            raise RuntimeError(
+                f"tensor_split: got indices or sections of dtype {cuts.dtype}, expected integers"
+            )
         cuts = cuts.tolist()
     if not isinstance(cuts, (tuple, list)):
         if cuts <= 0:
@@ -281,6 +285,37 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
     )
 
 
+def _equal_parts(name: str, input: Tensor, parts: Any, rank: int, dim: int) -> tuple[Tensor, ...]:
+    """tensor_split along dim of a tensor of at least `rank` dimensions, into equal parts."""
+    shape = array_of(name, input).shape
+    if len(shape) < rank:
+        raise RuntimeError(
+            f"{name}: got a tensor of {len(shape)} dimensions, expected at least {rank}"
+        )
+    if isinstance(parts, int) and (parts <= 0 or shape[dim] % parts):
+        raise RuntimeError(
+            f"{name}: got {parts} sections, expected a divisor of {shape[dim]}, the size of dim "
+            f"{dim}"
+        )
+    return tensor_split(input, parts, dim)
+
+
+def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """Equal parts along dim 1 (dim 0 of a 1-D tensor), or cut at the given indices."""
+    dim = 1 if array_of("hsplit", input).ndim > 1 else 0
+    return _equal_parts("hsplit", input, indices_or_sections, 1, dim)
+
+
+def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """Equal parts along dim 0 of at least two dimensions, or cut at the given indices."""
+    return _equal_parts("vsplit", input, indices_or_sections, 2, 0)
+
+
+def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """Equal parts along dim 2 of at least three dimensions, or cut at the given indices."""
+    return _equal_parts("dsplit", input, indices_or_sections, 3, 2)
+
+
 @accepts_axis
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The slices along `dim`, which they do not have any more."""
@@ -290,6 +325,6 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 __all__ = [
-    "cat", "chunk", "column_stack", "concat", "concatenate", "dstack", "hstack", "split",
-    "split_with_sizes", "stack", "tensor_split", "unbind", "vstack",
+    "cat", "chunk", "column_stack", "concat", "concatenate", "dsplit", "dstack", "hsplit",
+    "hstack", "split", "split_with_sizes", "stack", "tensor_split", "unbind", "vsplit", "vstack",
 ]  # fmt: skip

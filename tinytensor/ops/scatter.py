@@ -274,6 +274,10 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 @accepts_axis
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy of input with slice index[i] replaced by slice i of source, along dim."""
+    if array_of("index_copy", input).ndim + array_of("index_copy", source).ndim == 1:
+        # PyTorch accepts a number for a vector of one element, on either side.
+        y = index_copy(input.reshape((-1,)), dim, index, source.reshape((-1,)))
+        return y.reshape(tuple(input.shape))
     dim, index = _prepare_source("index_copy", input, dim, index, source)
     if not input.ndim:
         return index_copy(input.reshape((1,)), 0, index, source.reshape((1,))).reshape(())
