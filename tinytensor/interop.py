@@ -12,8 +12,11 @@ import numpy as np
 from . import devices
 from .autograd.settings import is_grad_enabled
 from .autograd.variable import wrap, writes_of
+from .autograd.walk import sum_to
+from .create.size_arguments import shape_of
 from .dtype import from_numpy_dtype, is_supported
 from .methods import Methods
+from .ops.broadcast import expands_to
 from .ops.convert import copy_of
 from .ops.promote import is_operand
 
@@ -49,6 +52,46 @@ class Interop(Methods):
         if self.array.dtype.kind == "V":
             raise TypeError("numpy: got bfloat16, which NumPy lacks; use tensor.float().numpy()")
         return devices.to_device(self.array, "cpu")
+
+    def is_pinned(self, device: Any = None) -> bool:
+        """False: memory is never pinned."""
+        return False
+
+    def is_shared(self) -> bool:
+        """False on the CPU: processes share no memory. True on a GPU, as in PyTorch."""
+        return self.is_cuda
+
+    def is_same_size(self, other: Any) -> bool:
+        """Whether `other` has the same shape."""
+        return self.array.shape == other.array.shape
+
+    def is_neg(self) -> bool:
+        """False: a negation is never postponed."""
+        return False
+
+    def sum_to_size(self, *size: Any) -> Any:
+        """Sum over the dimensions along which a tensor of shape `size` is broadcast to this one."""
+        shape = shape_of("sum_to_size", size)
+        if not expands_to(shape, self.array.shape):
+            raise RuntimeError(
+                f"sum_to_size: got size {shape}, which does not expand to {self.array.shape}"
+            )
+        return self if shape == self.array.shape else sum_to(self, shape)
+
+    def __reversed__(self: Any) -> Any:
+        """The tensor with its first dimension in reverse order."""
+        return self.flip(0) if self.array.ndim else self
+
+    def apply_(self: Any, callable: Any) -> Any:
+        """Replace each element x by callable(x), in place; slow, and without a gradient."""
+        if self.requires_grad:
+            raise TypeError("apply_: got a tensor that requires grad; use detach()")
+        values = [callable(x) for x in self.array.reshape(-1).tolist()]
+        return self.copy_(self.new_tensor(values).reshape(self.array.shape))
+
+    def to_sparse_coo(self) -> Any:
+        """As `to_sparse`."""
+        return self.to_sparse()
 
     def to_sparse(self, sparse_dim: int | None = None, *, layout: Any = None) -> Any:
         """The elements that are not 0, in COO layout; see `tinytensor.sparse`."""

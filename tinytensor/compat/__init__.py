@@ -10,6 +10,8 @@ mps.py, xpu.py    GPUs of other makers: there are none
 multiprocessing.py  Python's multiprocessing, with spawn
 no_effect.py      compile, the precision of products, deterministic algorithms
 onnx.py           export, which does not exist
+cpp_extension.py, hub.py, nested.py  do not exist: their functions raise
+dlpack.py, types.py, overrides.py  annotations; no class overrides functions
 old_forms.py      LongTensor, FloatTensor …
 version.py        the version of PyTorch whose names are followed
 distribution_files.py  import paths of torch.distributions
@@ -44,11 +46,18 @@ PATHS = {
     "tinytensor.mps": "tinytensor.compat.mps",
     "tinytensor.multiprocessing": "tinytensor.compat.multiprocessing",
     "tinytensor.nn": "nn",
+    "tinytensor.hub": "tinytensor.compat.hub",
+    "tinytensor.nested": "tinytensor.compat.nested",
     "tinytensor.onnx": "tinytensor.compat.onnx",
+    "tinytensor.overrides": "tinytensor.compat.overrides",
     "tinytensor.optim.swa_utils": "nn.swa_utils",
     "tinytensor.random": "tinytensor.create.random",
     "tinytensor.utils.data.dataloader": "tinytensor.utils.data.loader",
     "tinytensor.utils._pytree": "tinytensor.utils.tree",
+    "tinytensor.types": "tinytensor.compat.types",
+    "tinytensor.utils.cpp_extension": "tinytensor.compat.cpp_extension",
+    "tinytensor.utils.dlpack": "tinytensor.compat.dlpack",
+    "tinytensor.utils.hooks": "tinytensor.autograd.hooks",
     "tinytensor.torch_version": "tinytensor.compat.version",
     "tinytensor.version": "tinytensor.compat.version",
     "tinytensor.xpu": "tinytensor.compat.xpu",

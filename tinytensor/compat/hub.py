@@ -1,0 +1,53 @@
+"""torch.hub, in name only: nothing is downloaded, and no foreign code is run."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NoReturn
+
+
+def _missing(name: str, what: Any) -> NoReturn:
+    raise NotImplementedError(
+        f"hub.{name}: got {what!r}, but nothing is downloaded here; fetch the file yourself and "
+        "pass it to tinytensor.load"
+    )
+
+
+def load(repo_or_dir: Any, model: Any, *args: Any, **kwargs: Any) -> NoReturn:
+    """Raise NotImplementedError: models of the hub are PyTorch programs."""
+    _missing("load", f"{repo_or_dir}: {model}")
+
+
+def load_state_dict_from_url(url: str, *args: Any, **kwargs: Any) -> NoReturn:
+    """Raise NotImplementedError: nothing is downloaded; `load` reads a file of PyTorch."""
+    _missing("load_state_dict_from_url", url)
+
+
+def download_url_to_file(url: str, dst: str, *args: Any, **kwargs: Any) -> NoReturn:
+    """Raise NotImplementedError: nothing is downloaded."""
+    _missing("download_url_to_file", url)
+
+
+def list(github: str, *args: Any, **kwargs: Any) -> NoReturn:
+    """Raise NotImplementedError: nothing is downloaded."""
+    _missing("list", github)
+
+
+_folder: str | None = None
+
+
+def get_dir() -> str:
+    """The folder set by `set_dir`; PyTorch's default otherwise. Nothing is stored there."""
+    home = os.environ.get("TORCH_HOME") or os.path.join(os.path.expanduser("~/.cache"), "torch")
+    return _folder or os.path.join(home, "hub")
+
+
+def set_dir(d: str | os.PathLike) -> None:
+    """Set the folder that `get_dir` returns."""
+    global _folder
+    _folder = os.path.expanduser(os.fspath(d))
+
+
+__all__ = [
+    "download_url_to_file", "get_dir", "list", "load", "load_state_dict_from_url", "set_dir",
+]  # fmt: skip
