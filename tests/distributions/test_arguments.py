@@ -38,6 +38,7 @@ NAN = float("nan")
     (lambda: D.MultivariateNormal(tt.zeros(()), tt.eye(2)), "loc must be at least one-dim"),
     (lambda: D.MultivariateNormal(tt.zeros(2)), "Exactly one of covariance_matrix"),
     (lambda: D.MultivariateNormal(tt.zeros(2), tt.zeros(2)), "at least two-dimensional"),
+    (lambda: D.MultivariateNormal(tt.zeros(2), tt.eye(3)), r"expected \(…, 2, 2\)"),
     (lambda: D.MultivariateNormal(tt.zeros(2), -tt.eye(2)), "constraint PositiveDefinite"),
     (lambda: D.MultivariateNormal(tt.zeros(2), scale_tril=tt.ones(2, 2)), "LowerCholesky"),
     (lambda: D.LowRankMultivariateNormal(tt.zeros(2), tt.ones(3, 1), tt.ones(2)), "2 x m"),

@@ -124,6 +124,13 @@ def test_extreme_concentrations_have_finite_gradients(a):
     assert bool(leaf.grad.isfinite().all()) and bool((leaf.grad >= 0).all())
 
 
+def test_nan_gives_nan():
+    a, x = np.array([np.nan, 2.0]), np.array([1.0, 1.5])
+    assert np.isnan(standard_gamma_grad(a, x)).tolist() == [True, False]
+    assert np.isnan(dirichlet_grad(x / 3, a, a + 1)).tolist() == [True, False]
+    assert standard_gamma_grad(np.ones(0), np.ones(0)).shape == (0,)
+
+
 def test_second_derivatives_are_refused():
     a = tt.tensor([1.5], requires_grad=True)
     (g,) = tt.autograd.grad(tt.distributions.Gamma(a, 1.0).rsample().sum(), a, create_graph=True)

@@ -107,7 +107,8 @@ class TransformedDistribution(Distribution):
     def cdf(self, value: Tensor) -> Tensor:
         for transform in reversed(self.transforms):
             value = transform.inv(value)
-        self.base_dist._validate_sample(value)
+        if self._validate_args:
+            self.base_dist._validate_sample(value)
         return self._share(self.base_dist.cdf(value))
 
     def icdf(self, value: Tensor) -> Tensor:

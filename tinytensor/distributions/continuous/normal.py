@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ...autograd.settings import no_grad
-from ...create import normal, ones_like, zeros_like
+from ...create import normal, randn
 from ...ops import erf, erfinv
 from ...tensor import Tensor
 from .. import constraints
@@ -52,8 +52,8 @@ class Normal(ExponentialFamily):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """loc + scale·ε with ε ~ Normal(0, 1)."""
-        base = self.loc.detach().expand(self._extended_shape(sample_shape))
-        eps = normal(zeros_like(base), ones_like(base))
+        shape = self._extended_shape(sample_shape)
+        eps = randn(shape, dtype=self.loc.dtype, device=self.loc.device)
         return self.loc + eps * self.scale
 
     def log_prob(self, value: Tensor) -> Tensor:

@@ -68,5 +68,7 @@ class Bernoulli(ExponentialFamily):
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """0 and 1, for each distribution of the batch."""
-        values = arange(2, dtype=self.probs.dtype).view(-1, *(1,) * len(self.batch_shape))
+        values = arange(2, dtype=self.probs.dtype, device=self.probs.device).view(
+            -1, *(1,) * len(self.batch_shape)
+        )
         return values.expand(-1, *self.batch_shape) if expand else values

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...create import arange, full, multinomial
+from ...create import arange, full_like, multinomial
 from ...dtype import finfo
 from ...ops import broadcast_tensors, softmax
 from ...size import Size
@@ -60,7 +60,7 @@ class Categorical(Distribution):
 
     @property
     def mean(self) -> Tensor:
-        return full(self.batch_shape, float("nan"), dtype=self.probs.dtype)
+        return full_like(self.probs.detach()[..., 0], float("nan"))
 
     @property
     def variance(self) -> Tensor:
@@ -89,5 +89,7 @@ class Categorical(Distribution):
 
     def enumerate_support(self, expand: bool = True) -> Tensor:
         """0 … K−1, one for each distribution of the batch."""
-        values = arange(self._num_events).view(-1, *(1,) * len(self.batch_shape))
+        values = arange(self._num_events, device=self._param.device).view(
+            -1, *(1,) * len(self.batch_shape)
+        )
         return values.expand(-1, *self.batch_shape) if expand else values

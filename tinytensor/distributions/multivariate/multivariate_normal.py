@@ -96,6 +96,12 @@ class MultivariateNormal(Distribution):
             precision_matrix=precision_matrix,
             scale_tril=scale_tril,
         )
+        n = loc.shape[-1]
+        if tuple(matrix.shape[-2:]) != (n, n):
+            raise ValueError(
+                f"MultivariateNormal: got {key} of shape {tuple(matrix.shape)}, expected "
+                f"(…, {n}, {n}) for a loc of shape {tuple(loc.shape)}"
+            )
         batch = broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
         self.loc = loc.expand(*batch, -1)
         setattr(self, key, matrix.expand(*batch, -1, -1))
