@@ -183,15 +183,15 @@ class Optimizer(Hooks):
                 state = {} if kept is None else kept.raw
                 is_new = not state
                 try:
-                    if p.array.dtype.kind == "c":
-                        update_complex(self, p, state, group, is_new and has_state)
-                        continue
-                    if is_new and has_state:
+                    kind = p.array.dtype.kind
+                    if is_new and has_state and kind != "c":
                         state.update(self.new_state(p.array, group))
-                    if p.array.dtype.kind == "V":
-                        self._update_bfloat16(p.array, p._grad.array, state, group)
-                    else:
+                    if kind == "f":
                         self.update(p.array, p._grad.array, state, group)
+                    elif kind == "c":
+                        update_complex(self, p, state, group, is_new and has_state)
+                    else:
+                        self._update_bfloat16(p.array, p._grad.array, state, group)
                     if kept is None and state:
                         states.keep(p, state)
                 except BaseException:
