@@ -142,4 +142,7 @@ def train(models, folder):
         D.Poisson(torch.tensor(3.0)).log_prob(torch.tensor([0.0, 2.0, 5.0])),
         gamma.entropy(),
     ]
-    return results + [D.Dirichlet(torch.tensor([1.0, 2.0, 3.0])).entropy(), tuple(prior.event_shape)]
+    return results + [
+        D.Dirichlet(torch.tensor([1.0, 2.0, 3.0])).entropy(),
+        tuple(prior.event_shape),
+    ]
