@@ -408,6 +408,10 @@ class Methods(Operators):
     addbmm_ = in_place(ops.addbmm)
     baddbmm_ = in_place(ops.baddbmm)
 
+    # ---- fourier
+    stft = ops.stft
+    istft = ops.istft
+
     # ---- softmax
     softmax = ops.softmax
     log_softmax = ops.log_softmax

@@ -30,7 +30,7 @@ PAGES = {
         "Tensors from data, with one value, in ranges, and with random numbers.",
         {
             "tinytensor.create": [
-                "from_data", "filled", "ranges", "random", "generator", "questions"
+                "from_data", "filled", "ranges", "windows", "random", "generator", "questions"
             ]
         },
     ),
@@ -59,7 +59,7 @@ PAGES = {
         "Ops: products",
         "Matrix products, einsum, distances, `tinytensor.linalg` and `tinytensor.fft`.",
         {
-            OPS: ["matmul", "linear", "einsum", "distance"],
+            OPS: ["matmul", "linear", "einsum", "distance", "spectrogram"],
             "tinytensor.linalg": [],
             "tinytensor.linalg.older": [],
             "tinytensor.fft": ["tinytensor.fft"],

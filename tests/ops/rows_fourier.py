@@ -37,4 +37,14 @@ ROWS = [
     Row("fft.fftfreq", 6, 0.5, order=0),
     Row("fft.rfftfreq", 5, order=0),
     Row("fft.rfftfreq", 6, 0.5, order=0),
+    # frames
+    Row("stft", T(2, 20), 8, window=T(8), return_complex=True),
+    Row("stft", T(15), 6, 2, 5, T(5, low=0.2), False, return_complex=True),
+    Row("stft", T(2, 12), 4, 3, window=T(4), onesided=False, normalized=True, return_complex=True),
+    Row("stft", T(12), 5, 2, None, T(5), True, "constant", return_complex=True),
+    Row("stft", C(2, 12), 4, 2, window=T(4)),
+    Row("istft", C(2, 5, 4), 8, 3, window=T(8, low=0.5)),
+    Row("istft", C(4, 5), 6, 2, 5, T(5, low=0.5), normalized=True, length=9),
+    Row("istft", C(2, 6, 4), 6, 2, window=T(6, low=0.5), center=False, onesided=False),
+    Row("istft", C(6, 4), 6, 2, None, T(6, low=0.5), True, return_complex=True, onesided=False),
 ]

@@ -159,3 +159,53 @@ REFUSED: list[tuple[Callable, str]] = [
 def test_wrong_arguments(call: Callable, text: str) -> None:
     with pytest.raises((RuntimeError, IndexError, TypeError), match=text):
         call()
+
+
+# ------------------------------------------------------------------------------------------
+# Frames
+# ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["hann", "hamming", "blackman", "bartlett", "kaiser"])
+def test_windows(name: str) -> None:
+    for length, periodic in itertools.product((0, 1, 2, 7, 16), (True, False)):
+        ours = getattr(tt, f"{name}_window")(length, periodic, dtype=tt.float64)
+        theirs = getattr(torch, f"{name}_window")(length, periodic, dtype=torch.float64)
+        np.testing.assert_allclose(ours.numpy(), theirs.numpy(), atol=1e-12)
+        assert getattr(tt, f"{name}_window")(length).dtype == tt.float32
+    with pytest.raises(RuntimeError, match=f"{name}_window: got dtype int64"):
+        getattr(tt, f"{name}_window")(3, dtype=tt.int64)
+
+
+def test_frames_and_back() -> None:
+    x = tt.tensor(array(2, 50), requires_grad=True)
+    window = tt.hann_window(16, dtype=tt.float64)
+    y = tt.stft(x, 16, window=window, return_complex=True)
+    assert y.shape == (2, 9, 13)
+    assert tt.allclose(tt.istft(y, 16, window=window, length=50)[:, :48], x[:, :48])
+    parts = tt.stft(x, 16, window=window, return_complex=False)
+    assert tt.equal(parts, tt.view_as_real(y))
+    y.abs().sum().backward()
+    z = torch.tensor(x.detach().numpy(), requires_grad=True)
+    w = torch.hann_window(16, dtype=torch.float64)
+    torch.stft(z, 16, window=w, return_complex=True).abs().sum().backward()
+    assert x.grad is not None
+    np.testing.assert_allclose(x.grad.numpy(), z.grad.numpy(), atol=1e-10)
+
+
+FRAMES_REFUSED: list[tuple[Callable, str]] = [
+    (lambda w: tt.stft(tt.ones(9), 4, window=w), "stft: return_complex is missing"),
+    (lambda w: tt.stft(tt.ones(9), 4, window=w[:3], return_complex=True), "stft: window has shape"),
+    (lambda w: tt.stft(tt.ones(9), 4, 0, window=w, return_complex=True), "stft: got hop_length 0"),
+    (lambda w: tt.stft(tt.ones(1, 1, 9), 4, window=w, return_complex=True), "stft: got float32"),
+    (lambda w: tt.stft(tt.ones(3), 4, window=w, center=False, return_complex=True), "got n_fft 4"),
+    (lambda w: tt.istft(tt.ones(3, 4), 4, window=w), "istft: got real numbers"),
+    (lambda w: tt.istft(tt.ones(2, 4) * 1j, 4, window=w), "istft: got shape"),
+    (lambda w: tt.istft(tt.ones(3, 4) * 1j, 4, window=w * 0), "istft: the windows do not cover"),
+]
+
+
+@pytest.mark.parametrize(("call", "text"), FRAMES_REFUSED, ids=[t for _, t in FRAMES_REFUSED])
+def test_wrong_frames(call: Callable, text: str) -> None:
+    with pytest.raises(RuntimeError, match=text):
+        call(tt.ones(4))

@@ -19,6 +19,7 @@ from ..autograd.settings import enable_grad
 from ..autograd.variable import Variable, wrap
 from ..backend import xp
 from ..ops import stack
+from ..ops.promote import refuse_complex
 
 
 def tracked_alias(x: Any, keep_graph: bool) -> Any:
@@ -72,6 +73,7 @@ def _variable_like(x: Any) -> Any:
 
 def rows(output: Any, inputs: Sequence[Any], create_graph: bool) -> list:
     """Jacobians of `output` for each input, (*output, *input), one backward for each row."""
+    refuse_complex("jacobian", output)
     found = [gradients([output], inputs, [v], create_graph) for v in basis(output)]
     return [
         _stacked([row[i] for row in found], 0, x).reshape((*output.shape, *x.shape))
@@ -85,6 +87,7 @@ def columns(output: Any, inputs: Sequence[Any], create_graph: bool) -> list:
     products = gradients([output], inputs, [v], create_graph=True)
     jacobians = []
     for x, product in zip(inputs, products):
+        refuse_complex("jacobian", x)
         found = [gradients([product], [v], [e], create_graph)[0] for e in basis(x)]
         # (*output, elements of x) → (*output, *x)
         jacobians.append(_stacked(found, -1, output).reshape((*output.shape, *x.shape)))

@@ -9,8 +9,8 @@ Over a dimension
     reduce (sum, mean, prod), variance (also norm), minmax, statistics, scan (cumsum), sort,
     softmax, histogram
 Products
-    matmul, linear, einsum, distance, fourier (of tinytensor.fft; inverse, det and others are
-    in linalg)
+    matmul, linear, einsum, distance, fourier (of tinytensor.fft), spectrogram (stft);
+    inverse, det and others are in linalg
 Shape
     shape (reshape, permute), broadcast, partial_views (narrow, select, diagonal), join (cat,
     split), rearrange (flip, repeat), matrix (tril, diag), pad, convert (clone, to)
@@ -91,6 +91,7 @@ from .shape import *
 from .sign import *
 from .softmax import *
 from .sort import *
+from .spectrogram import *
 from .statistics import *
 from .trigonometry import *
 from .unfold import *

@@ -4,6 +4,7 @@ optimizer.py    Optimizer: groups, `step`, state_dict; what the optimisers share
 hooks.py        hooks around `step`, `state_dict` and `load_state_dict`
 state.py        what is kept for a parameter, shown as tensors
 settings.py     the settings of an optimiser, checked
+complex_parameters.py  steps of complex parameters
 steps.py        in-place arithmetic, in PyTorch's order of operations
 line_search.py  step lengths for LBFGS
 clip_grad.py    clip gradients by norm or value (torch.nn.utils.clip_grad_norm_ …)
