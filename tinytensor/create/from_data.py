@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.site import warn
 from ..autograd.variable import Variable, unwrap, wrap
 from ..backend import Array, is_array
 from ..devices import get_default_device, gpu, to_device
@@ -66,6 +67,44 @@ def from_numpy(ndarray: np.ndarray) -> Tensor:
         raise TypeError(f"from_numpy: got {type(ndarray).__name__}, expected a numpy.ndarray")
     from_numpy_dtype(ndarray.dtype)
     return wrap(ndarray.view())
+
+
+def frombuffer(
+    buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, requires_grad: bool = False
+) -> Tensor:
+    """A 1-D tensor that shares the memory of a buffer, such as a bytearray.
+
+    count: how many elements, -1 for all of them; offset: how many bytes to skip. A tensor of a
+    read-only buffer, such as bytes, cannot be written to.
+    """
+    numpy_dtype = to_numpy_dtype(dtype)
+    try:
+        length = memoryview(buffer).nbytes
+    except TypeError:
+        raise ValueError(
+            f"frombuffer: got {type(buffer).__name__}, expected an object with Python's buffer "
+            "protocol"
+        ) from None
+    size = numpy_dtype.itemsize
+    if not length or not count:
+        raise ValueError(f"frombuffer: got {length} bytes and count {count}, expected neither 0")
+    if not 0 <= offset < length:
+        raise ValueError(f"frombuffer: got offset {offset}, expected 0 to {length - 1}")
+    if count < 0 and (length - offset) % size:
+        raise ValueError(
+            f"frombuffer: got {length - offset} bytes after the offset, expected a multiple of "
+            f"{size}, the size of {dtype}"
+        )
+    if count > 0 and offset + count * size > length:
+        raise ValueError(
+            f"frombuffer: got {length} bytes, expected at least {offset + count * size} for "
+            f"{count} elements after offset {offset}"
+        )
+    array = np.frombuffer(buffer, numpy_dtype, max(count, -1), offset)
+    if not array.flags.writeable:
+        warn("frombuffer: the given buffer is not writable, and neither is the tensor; copy it")
+    tensor = wrap(array)
+    return tensor.requires_grad_() if requires_grad else tensor
 
 
 def from_dlpack(ext_tensor: Any) -> Tensor:
@@ -172,4 +211,4 @@ def infer_dtype(data: Any) -> np.dtype:
     raise RuntimeError(f"tensor: could not infer dtype of {type(data).__name__}")
 
 
-__all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "tensor"]
+__all__ = ["as_tensor", "asarray", "from_dlpack", "from_numpy", "frombuffer", "tensor"]
