@@ -40,7 +40,8 @@ def _method(name: str, parameters: str) -> Callable:
             raise TypeError(f"cupy.random: {name} supports float32 and float64, got {dtype}")
         if name in ("uniform", "beta"):
             kwargs.pop("dtype", None)
-        drawn = np.asarray(getattr(self._stream, name)(*args, **kwargs))
+        plain = [a.get() if hasattr(a, "get") else a for a in args]  # parameters may be arrays
+        drawn = np.asarray(getattr(self._stream, name)(*plain, **kwargs))
         return wrap(drawn if dtype is None else drawn.astype(dtype))
 
     return method
