@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.arguments import require_tensor
 from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap
 from ..backend import Array, xp
@@ -100,6 +101,7 @@ def sub(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
 
 def rsub(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
     """other − alpha·input"""
+    require_tensor("rsub", input)
     return sub(other, input, alpha=alpha)
 
 

@@ -21,6 +21,7 @@ from .promote import (
     promote_ordered,
     promote_to,
     refuse_complex,
+    require_numbers,
 )
 
 if TYPE_CHECKING:
@@ -207,13 +208,21 @@ def clamp(input: Tensor, min: Operand | None = None, max: Operand | None = None)
     return Clamp.apply(x, low, high)
 
 
+def _check_clamped(name: str, input: Any, bound: Any) -> None:
+    require_tensor(name, input)
+    if type(bound) is bool:
+        require_numbers(name, input, NotImplementedError)
+
+
 def clamp_min(input: Tensor, min: Operand) -> Tensor:
     """input, but at least min."""
+    _check_clamped("clamp_min", input, min)
     return clamp(input, min)
 
 
 def clamp_max(input: Tensor, max: Operand) -> Tensor:
     """input, but at most max."""
+    _check_clamped("clamp_max", input, max)
     return clamp(input, None, max)
 
 

@@ -119,6 +119,8 @@ def isclose(
     """|input − other| ≤ atol + rtol·|other|, elementwise."""
     _expect_tensors("isclose", input, other)
     require_same_dtype("isclose", "other", other, input)
+    if rtol < 0 or atol < 0:
+        raise RuntimeError(f"isclose: got rtol {rtol} and atol {atol}, expected none below 0")
     return IsClose.apply(input, other, rtol, atol, equal_nan)
 
 

@@ -65,6 +65,8 @@ def cdist(
     # (…, P, 1, M) − (…, 1, R, M) → (…, P, R, M)
     rows = x1.reshape((*x1.shape[:-1], 1, x1.shape[-1]))
     columns = x2.reshape((*x2.shape[:-2], 1, *x2.shape[-2:]))
+    if not x1.shape[-1]:
+        return (rows - columns).sum(-1)  # zeros; the norm of nothing is not defined for every p
     return norm(rows - columns, p, -1)
 
 

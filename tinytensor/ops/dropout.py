@@ -117,6 +117,8 @@ def _channel_dropout(
     name: str, input: Tensor, p: float, training: bool, inplace: bool, batched: bool
 ) -> Tensor:
     """Dropout of whole channels of (N, C, …), or of (C, …) if not batched."""
+    if not array_of(name, input).size or not training or p == 0:
+        return _dropout(name, input, p, training, inplace, unwrap(input).shape)
     return _dropout(name, input, p, training, inplace, _channels(name, input, batched))
 
 
@@ -185,6 +187,8 @@ def feature_alpha_dropout(
 ) -> Tensor:
     """`alpha_dropout` of whole channels of (N, C, …)."""
     name = "feature_alpha_dropout"
+    if not array_of(name, input).size or not training or p == 0:
+        return _alpha_dropout(name, input, p, training, inplace, unwrap(input).shape)
     return _alpha_dropout(name, input, p, training, inplace, _channels(name, input))
 
 

@@ -83,13 +83,15 @@ def _pool(
             raise RuntimeError(
                 f"{name}: got _random_samples of dtype {u.dtype}, expected {x.dtype}, as input"
             )
-    places = _places(u, image, kernel, counts).reshape(*lead, math.prod(counts), -1)
-    flat = x.reshape(*lead, 1, -1)  # (N, C, 1, H·W)
+    places = _places(u, image, kernel, counts).reshape(*lead, math.prod(counts), math.prod(kernel))
+    flat = x.reshape(*lead, 1, math.prod(image))  # (N, C, 1, H·W)
     library = xp(x)
     windows = library.take_along_axis(flat, places, -1)  # (N, C, H'·W', h·w)
     best = windows.argmax(-1)[..., None]
     winner = library.take_along_axis(places, best, -1)[..., 0]  # (N, C, H'·W')
-    y = Gather.apply(input.reshape((*lead, -1)), len(lead), winner).reshape((*lead, *counts))
+    y = Gather.apply(input.reshape((*lead, math.prod(image))), len(lead), winner).reshape(
+        (*lead, *counts)
+    )
     return (y, wrap_like(winner.reshape(*lead, *counts), y)) if return_indices else y
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +73,7 @@ def grid_sample(
     corners = bool(align_corners)
     lines = []  # for each dimension of the image: [(pixel, weight, whether it is inside), …]
     for d, size in enumerate(image):
-        coordinate = grid[..., dims - 1 - d].reshape((samples, -1))  # (N, P)
+        coordinate = grid[..., dims - 1 - d].reshape((samples, math.prod(points)))  # (N, P)
         position = _position(coordinate, size, corners)
         lines.append(_taps(position, size, mode, padding_mode, corners))
     first = library.arange(samples)[:, None]  # (N, 1): the number of the sample
@@ -89,7 +90,7 @@ def grid_sample(
         if inside is not None and not inside.all():
             part = where(wrap_like(inside[..., None], part), part, 0.0)
         if weight is not None:
-            part = part * weight.reshape((samples, -1, 1))
+            part = part * weight.reshape((samples, math.prod(points), 1))
         y = part if y is None else y + part
     # (N, P, C) → (N, C, P) → (N, C, H', W')
     return permute(y, (0, 2, 1)).reshape((samples, channels, *points))

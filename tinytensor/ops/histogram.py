@@ -50,7 +50,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
         raise ShapeError(
             f"bincount: weights have shape {tuple(weights.shape)}, expected {array.shape}, as input"
         )
-    return Bincount.apply(input, unwrap(weights), minlength)
+    return Bincount.apply(input, unwrap(weights) if array.size else None, minlength)
 
 
 class Histc(Op):

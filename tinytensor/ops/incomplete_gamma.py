@@ -17,7 +17,7 @@ from ..autograd.op import Op
 from ..backend import Array, xp
 from .gamma import lgamma, lgamma_array
 from .pointwise import exp, xlogy
-from .promote import promote_float
+from .promote import promote, require_float
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -115,14 +115,21 @@ class Igammac(Igamma):
     upper = True
 
 
+def _floats(name: str, a: Any, b: Any) -> tuple:
+    """The operands in their common dtype, which must be a floating point one."""
+    a, b = promote(a, b, name)
+    require_float(name, a, NotImplementedError)
+    return a, b
+
+
 def igamma(input: Tensor, other: Tensor) -> Tensor:
     """The regularised lower incomplete gamma function, elementwise; a gradient for other only."""
-    return Igamma.apply(*promote_float(input, other, "igamma"))
+    return Igamma.apply(*_floats("igamma", input, other))
 
 
 def igammac(input: Tensor, other: Tensor) -> Tensor:
     """The regularised upper incomplete gamma function, elementwise; a gradient for other only."""
-    return Igammac.apply(*promote_float(input, other, "igammac"))
+    return Igammac.apply(*_floats("igammac", input, other))
 
 
 __all__ = ["igamma", "igammac"]

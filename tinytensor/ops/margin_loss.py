@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.arguments import array_of, require_tensor
+from ..autograd.arguments import array_of
 from ..autograd.variable import unwrap
 from ..backend import xp
 from ..errors import ShapeError
@@ -172,7 +172,8 @@ def multilabel_soft_margin_loss(
 
     input and target (N, C) or (C); weight (C).
     """
-    require_tensor("multilabel_soft_margin_loss", input)
+    if not array_of("multilabel_soft_margin_loss", input).ndim:
+        raise IndexError("multilabel_soft_margin_loss: got a 0-d input, expected (N, C) or (C)")
     reduction = reduction_of("multilabel_soft_margin_loss", reduction, size_average, reduce)
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:

@@ -40,7 +40,7 @@ class MaskedFill(Op):
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """`value` (a number or a 0-d tensor) where mask is True, input elsewhere; broadcast."""
     broadcast_with_mask("masked_fill", input, mask)
-    check_0d("masked_fill", value)
+    check_0d("masked_fill", value, unwrap(input).dtype)
     if isinstance(value, (int, float)):
         value = fitting("masked_fill", value, unwrap(input).dtype)
     return MaskedFill.apply(input, mask, value)
@@ -59,7 +59,7 @@ def fill_where(name: str, target: Any, mask: Any, value: Any) -> Any:
             f"{name}: the mask has shape {tuple(mask.shape)}, which does not broadcast to that of "
             f"the tensor, {tuple(target.shape)}"
         )
-    check_0d(name, value)
+    check_0d(name, value, unwrap(target).dtype)
     if isinstance(value, (int, float)):
         value = fitting(name, value, unwrap(target).dtype)
     return assign(target, (array.copy(),), value, name)
@@ -99,13 +99,16 @@ def broadcast_with_mask(name: str, input: Any, mask: Any) -> tuple[Any, Array]:
     return input, xp(array).broadcast_to(array, common)
 
 
-def check_0d(name: str, value: Any) -> None:
+def check_0d(name: str, value: Any, dtype: Any = None) -> None:
+    """Refuse a value that is not a number, nor 0-d; and a complex one for another `dtype`."""
     if getattr(value, "ndim", 0):
         raise RuntimeError(
             f"{name}: value has shape {tuple(value.shape)}, expected a number or a 0-d tensor"
         )
     if isinstance(value, (str, list, tuple)) or value is None:
         raise TypeError(f"{name}: got value of type {type(value).__name__}, expected a number")
+    if dtype is not None and dtype.kind != "c" and np.iscomplexobj(unwrap(value)):
+        raise RuntimeError(f"{name}: got a complex value, expected a number that fits {dtype}")
 
 
 class Nonzero(Op):

@@ -18,7 +18,7 @@ from .broadcast import atleast_1d
 from .clamp import maximum, minimum
 from .dims import accepts_axis, keep_dims, normalize_dim, normalize_dims
 from .gather import gather
-from .promote import refuse_complex, require_numbers
+from .promote import NUMBERS, refuse_complex, require_numbers
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -188,8 +188,14 @@ def max(
     """
     if is_array(unwrap(dim)):
         other = dim
+    if type(input) in NUMBERS:
+        raise TypeError(
+            f"max: got a {type(input).__name__} as its first argument, expected a tensor"
+        )
     if other is not None:
         return maximum(input, other)
+    if type(dim) is bool:
+        raise TypeError("max: got a bool as dim, expected an int or a tensor")
     if dim is None:
         check_not_empty("max", input, None)
         refuse_complex("max", input)
@@ -209,8 +215,14 @@ def min(
     """
     if is_array(unwrap(dim)):
         other = dim
+    if type(input) in NUMBERS:
+        raise TypeError(
+            f"min: got a {type(input).__name__} as its first argument, expected a tensor"
+        )
     if other is not None:
         return minimum(input, other)
+    if type(dim) is bool:
+        raise TypeError("min: got a bool as dim, expected an int or a tensor")
     if dim is None:
         check_not_empty("min", input, None)
         refuse_complex("min", input)

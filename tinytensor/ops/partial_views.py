@@ -100,6 +100,11 @@ class Fold(Op):
 def narrow(input: Tensor, dim: int, start: Any, length: int) -> Tensor:
     """`length` elements along `dim`, from `start` on. A negative start counts from the end."""
     shape = array_of("narrow", input).shape
+    if isinstance(start, Variable) and (start.array.ndim or start.array.dtype.kind not in "iu"):
+        raise RuntimeError(
+            f"narrow: got start of dtype {start.array.dtype} and shape {start.array.shape}, "
+            "expected an int, or a 0-d tensor of integers"
+        )
     dim = existing_dim("narrow", dim, len(shape))
     start, length, size = operator.index(start), operator.index(length), shape[dim]
     if not -size <= start <= size:

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 from ..autograd.op import Op
 from ..backend import Array, xp
 from .clamp import where
-from .promote import apply_wide, as_float, library_of, promote_float, zeros_for
+from .promote import (
+    apply_wide,
+    as_float,
+    library_of,
+    promote,
+    promote_float,
+    require_float,
+    zeros_for,
+)
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -188,7 +196,9 @@ def log10(input: Tensor) -> Tensor:
 
 def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     """log(exp(input) + exp(other)), elementwise, without overflow."""
-    return Logaddexp.apply(*promote_float(input, other, "logaddexp"))
+    a, b = promote(input, other, "logaddexp")
+    require_float("logaddexp", a, NotImplementedError)
+    return Logaddexp.apply(a, b)
 
 
 def xlogy(input: Operand, other: Operand) -> Tensor:

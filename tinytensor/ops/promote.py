@@ -30,6 +30,14 @@ TAKES_COMPLEX = frozenset([
 ])
 # fmt: on
 
+# Ops whose first operand must be a tensor, and those whose two must be. Sums, products and powers
+# also take a number first.
+TENSOR_FIRST = frozenset(["clamp_max", "clamp_min", "eq", "fmod", "ge", "gt", "le", "lt", "ne"])
+TENSORS_ONLY = frozenset(
+    ["atan2", "fmax", "fmin", "hypot", "igamma", "igammac", "logaddexp", "maximum", "minimum"]
+)
+NUMBERS = (bool, int, float, complex)  # exactly these: NumPy's scalars stand for 0-d arrays
+
 
 class Cast(Op):
     """y = x in another dtype;  dx = g in the old one"""
@@ -57,12 +65,13 @@ def promote(a: Any, b: Any, name: str = "op") -> tuple[Any, Any]:
         if isinstance(b, Variable):
             if a.array.dtype is b.array.dtype:
                 return a, b
-        elif type(b) is float or type(b) is int:
+        elif (type(b) is float or type(b) is int) and name not in TENSORS_ONLY:
             kind = a.array.dtype.kind
             # Up to 127 an int fits every integer dtype; one that does not must wrap around.
             if kind == "f" or (kind != "b" and type(b) is int and 0 <= b <= 127):
                 return a, b
     elif type(a) in (float, int) and isinstance(b, Variable) and b.array.dtype.kind == "f":
+        refuse_numbers(name, a, b)
         return a, b
     return promote_to(common_dtype(name, a, b), a, b)
 
@@ -99,11 +108,25 @@ def common_dtype(name: str, *operands: Any) -> np.dtype:
                 f"{name}: got an operand of type {type(operand).__name__}, "
                 "expected a tensor or a number"
             )
+    refuse_numbers(name, *operands)
     if not any(isinstance(operand, Variable) for operand in operands):
         # Backward rules compute with raw arrays, and NumPy turns 0-d results into its scalars.
         # These count as 0-d arrays; a user's np.float64(2) next to a tensor counts as a number.
         operands = tuple(np.asarray(x) if isinstance(x, np.generic) else x for x in operands)
     return result_dtype(*operands)
+
+
+def refuse_numbers(name: str, *operands: Any) -> None:
+    """TypeError for a Python number where the op `name` takes only a tensor."""
+    numbers = [type(operand) in NUMBERS for operand in operands]
+    if (
+        (numbers[0] and name in TENSOR_FIRST)
+        or (any(numbers) and name in TENSORS_ONLY)
+        or (all(numbers) and name not in ("add", "sub", "mul", "div", "where"))
+    ):
+        got = " and ".join(type(operand).__name__ for operand in operands)
+        which = "two tensors" if name in TENSORS_ONLY else "a tensor first"
+        raise TypeError(f"{name}: got {got}, expected {which}")
 
 
 def is_operand(value: Any) -> bool:

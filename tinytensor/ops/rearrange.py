@@ -168,6 +168,8 @@ def flipud(input: Tensor) -> Tensor:
 def roll(input: Tensor, shifts: Ints, dims: Any = None) -> Tensor:
     """A copy moved on by `shifts` along `dims`; dims=None: along the flattened tensor."""
     moves = as_ints("roll", shifts)
+    if not moves:
+        raise RuntimeError("roll: got no shifts, expected at least one")
     given = () if dims is None else as_ints("roll", dims)
     ndim = array_of("roll", input).ndim
     if len(moves) != len(given) and not (len(moves) == 1 and not given):
@@ -229,6 +231,11 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
 
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """Every way to take one element of each 1-D tensor, as rows."""
+    for x in tensors:
+        if array_of("cartesian_prod", x).ndim != 1:
+            raise RuntimeError(
+                f"cartesian_prod: got a tensor of shape {tuple(x.shape)}, expected 1-D tensors"
+            )
     columns = [flatten(x) for x in meshgrid(*tensors)]
     return stack(columns, 1) if len(columns) > 1 else columns[0]
 

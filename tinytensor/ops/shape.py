@@ -278,6 +278,8 @@ def reverse_dims(input: Tensor) -> Tensor:
 def matrix_transpose(input: Tensor) -> Tensor:
     """x.mT: the last two dimensions exchanged."""
     ndim = unwrap(input).ndim
+    if ndim == 0:
+        return input  # as PyTorch, for now
     if ndim < 2:
         raise RuntimeError(f"mT: got a tensor of {ndim} dimensions, expected at least 2")
     return Transpose.apply(input, ndim - 2, ndim - 1)

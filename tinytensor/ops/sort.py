@@ -159,7 +159,13 @@ def _chosen(values: Any, inverse: Any, counts: Any, with_inverse: bool, with_cou
 def _dim_of_slices(name: str, input: Any, dim: int) -> int:
     if not input.ndim:
         raise IndexError(f"{name}: got dim {dim} for a 0-d tensor, which has none; leave it out")
-    return normalize_dim(name, dim, input.ndim)
+    dim = normalize_dim(name, dim, input.ndim)
+    if 0 in input.shape and (input.shape[dim] or input.shape.count(0) > 1):
+        raise RuntimeError(
+            f"{name}: got shape {tuple(input.shape)} and dim {dim}, expected no empty dimension "
+            "but that one"
+        )
+    return dim
 
 
 def unique(
@@ -250,6 +256,8 @@ def _in_order(sequence: Any, sorter: Any) -> Any:
             f"searchsorted: sorter is {order.dtype} of shape {order.shape}, expected int64 of "
             f"shape {x.shape}, as the sequence"
         )
+    if not x.ndim:
+        raise RuntimeError("searchsorted: got a 0-d sequence, expected at least one dimension")
     if order.size and not bool(((order >= 0) & (order < x.shape[-1])).all()):
         raise RuntimeError(
             f"searchsorted: sorter has an index out of range for {x.shape[-1]} elements"
@@ -274,7 +282,9 @@ def bucketize(
 def _place(name: str, sequence: Any, values: Any, right: bool, out_int32: bool) -> Any:
     refuse_complex(name, sequence, values)
     values = _as_tensor_like(values, sequence)
-    if array_of(name, sequence).ndim != 1 and sequence.shape[:-1] != values.shape[:-1]:
+    if not array_of(name, sequence).ndim:
+        raise RuntimeError(f"{name}: got a 0-d sequence, expected at least one dimension")
+    if sequence.ndim != 1 and sequence.shape[:-1] != values.shape[:-1]:
         raise ShapeError(
             f"{name}: the sequence has shape {tuple(sequence.shape)} and the input "
             f"{tuple(values.shape)}, expected the same dimensions but for the last"

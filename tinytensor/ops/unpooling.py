@@ -75,7 +75,7 @@ def _unpool(
         )
     lead = x.shape[:-dims]
     zeros = xp(x).zeros((*lead, math.prod(size)), x.dtype)
-    flat = (*lead, -1)  # (N, C, H, W) → (N, C, H·W)
+    flat = (*lead, math.prod(x.shape[-dims:]))  # (N, C, H, W) → (N, C, H·W)
     y = Scatter.apply(wrap_like(zeros, input), len(lead), places.reshape(flat), input.reshape(flat))
     return y.reshape((*lead, *size))
 

@@ -31,7 +31,7 @@ def variance(x: Array, dims: tuple, correction: float, keepdim: bool) -> tuple[A
         first = tuple(slice(0, 1) if i in dims else slice(None) for i in range(x.ndim))
         x = x - x[first]
         x = x - total(x, dims, True) / count
-    scale = 1 / (count - correction) if count > correction else math.inf
+    scale = 1 / (count - correction) if count > correction and count else math.inf
     squares = x * x if x.dtype.kind != "c" else (x * x.conj()).real
     return total(squares, dims, keepdim) * scale, scale
 
