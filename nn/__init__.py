@@ -4,7 +4,8 @@ Every public name is here: nn.Linear, nn.GPT, nn.generate … The files behind t
 
 modules       module        Module: parameters, buffers and submodules
               module_hooks  hooks around forward and backward
-              module_state  train/eval mode, dtype and device, state_dict
+              module_state  train/eval mode, dtype and device
+              state_dict    state_dict, load_state_dict and their hooks
               parameter, parameter_container  Parameter, ParameterList, ParameterDict
               container     Sequential, ModuleList, ModuleDict, Flatten, Identity
               lazy          LazyLinear, LazyConv2d …: sizes taken from the first input

@@ -72,6 +72,10 @@ class ModuleHooks:
         """Call hook(module, grad_input, grad_output) after backward has left the module."""
         return add(self._own_hooks().after_backward, hook, prepend)
 
+    def register_backward_hook(self, hook: Callable) -> RemovableHandle:
+        """register_full_backward_hook, under its deprecated name."""
+        return self.register_full_backward_hook(hook)
+
 
 def call_with_hooks(module: Any, args: tuple, kwargs: dict) -> Any:
     """module.forward(*args, **kwargs) with the module's hooks around it."""
@@ -175,9 +179,7 @@ class Watched:
 
     def _at_outputs(self, grads: tuple) -> tuple:
         for hook in list(self.hooks.before_backward.values()):
-            changed = hook(self.module, grads)
-            if changed is not None:
-                grads = changed if isinstance(changed, tuple) else (changed,)
+            grads = _replaced(grads, hook(self.module, grads))
         self.grad_output = grads
         if not self.inputs_tracked:  # no gradient will reach the inputs
             self._at_inputs((None,) * self.arguments)
@@ -185,10 +187,20 @@ class Watched:
 
     def _at_inputs(self, grads: tuple) -> tuple:
         for hook in list(self.hooks.after_backward.values()):
-            changed = hook(self.module, grads, self.grad_output)
-            if changed is not None:
-                grads = changed if isinstance(changed, tuple) else (changed,)
+            grads = _replaced(grads, hook(self.module, grads, self.grad_output))
         return grads
+
+
+def _replaced(grads: tuple, result: Any) -> tuple:
+    """The gradients that a hook returned, or those that it was given."""
+    if result is None:
+        return grads
+    changed = result if isinstance(result, tuple) else (result,)
+    if len(changed) != len(grads):
+        raise RuntimeError(
+            f"a backward hook returned {len(changed)} gradients, expected {len(grads)}"
+        )
+    return changed
 
 
 def _as_tensor(gradient: Any) -> Any:

@@ -1,34 +1,20 @@
-"""Operations on a whole module: train/eval mode, device and dtype, state_dict."""
+"""Operations on a whole module: train/eval mode, device and dtype."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, NamedTuple
-
-import numpy as np
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import tinytensor as tt
 from tinytensor.tensor import Tensor
 
-from .parameter import is_lazy
+from .state_dict import StateDict
 
 
-class IncompatibleKeys(NamedTuple):
-    """What load_state_dict(strict=False) could not match."""
-
-    missing_keys: list[str]
-    unexpected_keys: list[str]
-
-
-class ModuleState:
+class ModuleState(StateDict):
     """The part of Module that works on all its parameters and buffers at once."""
 
     training: bool
-    _parameters: dict
-    _buffers: dict
-    _modules: dict
-    _transient: set
     _hooks: Any
     named_modules: Callable[..., Iterator]
     named_parameters: Callable[..., Iterator]
@@ -141,84 +127,3 @@ class ModuleState:
 
     def share_memory(self) -> Any:
         return self
-
-    # --------------------------------------------------------------------------------------
-    # State
-    # --------------------------------------------------------------------------------------
-
-    def _state(self) -> Iterator[tuple[str, Tensor]]:
-        """Every parameter and saved buffer with its path, shared ones under each of their names."""
-        for path, module in self.named_modules(remove_duplicate=False):
-            start = f"{path}." if path else ""
-            for name, parameter in module._parameters.items():
-                if parameter is not None:
-                    yield start + name, parameter
-            for name, buffer in module._buffers.items():
-                if buffer is not None and name not in module._transient:
-                    yield start + name, buffer
-
-    def state_dict(
-        self, *, destination: Any = None, prefix: str = "", keep_vars: bool = False
-    ) -> OrderedDict[str, Tensor]:
-        """{path: tensor} of all parameters and saved buffers; the tensors share memory."""
-        state = OrderedDict() if destination is None else destination
-        for path, tensor in self._state():
-            whole = keep_vars or is_lazy(tensor)
-            state[prefix + path] = tensor if whole else tensor.detach()
-        return state
-
-    def load_state_dict(
-        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
-    ) -> IncompatibleKeys:
-        """Copy values in by path; they may be tensors, NumPy arrays or another library's tensors.
-
-        strict: the paths must match exactly. One error lists all mismatches, and then nothing is
-        changed. assign: use the given tensors themselves, not copies. Parameters of lazy modules
-        take the shapes of the values.
-        """
-        if not isinstance(state_dict, Mapping):
-            raise TypeError(
-                f"load_state_dict: got {type(state_dict).__name__}, expected a dict of tensors"
-            )
-        own = OrderedDict(self._state())
-        missing = [key for key in own if key not in state_dict]
-        unexpected = [key for key in state_dict if key not in own]
-        values = {key: _as_array(state_dict[key]) for key in own if key in state_dict}
-        misshapen = [
-            f"{key}: got {_shape(value)}, expected {_shape(own[key])}"
-            for key, value in values.items()
-            if not is_lazy(own[key]) and _shape(value) != _shape(own[key])
-        ]
-        problems = [f"misshapen: {', '.join(misshapen)}"] if misshapen else []
-        if strict:
-            problems += [f"missing: {', '.join(missing)}"] if missing else []
-            problems += [f"unexpected: {', '.join(unexpected)}"] if unexpected else []
-        if problems:
-            text = "; ".join(problems)
-            raise RuntimeError(f"load_state_dict: does not fit {type(self).__name__}; {text}")
-        with tt.no_grad():
-            for key, value in values.items():
-                if is_lazy(value):  # and so is own[key]: both stay without a shape
-                    continue
-                if is_lazy(own[key]):
-                    own[key].materialize(tuple(value.shape))
-                if assign:
-                    own[key].data = tt.as_tensor(value)
-                else:
-                    own[key].copy_(tt.as_tensor(value))
-        return IncompatibleKeys(missing, unexpected)
-
-
-def _shape(value: Any) -> Any:
-    return "an uninitialized value" if is_lazy(value) else tuple(value.shape)
-
-
-def _as_array(value: Any) -> Any:
-    """Detach our own tensors; convert anything else, such as a PyTorch tensor, to NumPy."""
-    if isinstance(value, Tensor):
-        return value if is_lazy(value) else value.detach()
-    if hasattr(value, "detach"):
-        value = value.detach().cpu()
-        if str(value.dtype) == "torch.bfloat16":  # NumPy has no such dtype
-            value = value.float()
-    return np.asarray(value)

@@ -65,6 +65,17 @@ def _list_with_default(out_size: list, defaults: list) -> list:
     return [default if size is None else size for size, default in pairs]
 
 
+def consume_prefix_in_state_dict_if_present(state_dict: dict, prefix: str) -> None:
+    """Remove `prefix`, such as "module.", from the keys that begin with it, in place."""
+    for key in list(state_dict):
+        if key.startswith(prefix):
+            state_dict[key.removeprefix(prefix)] = state_dict.pop(key)
+    metadata = getattr(state_dict, "_metadata", {})
+    for key in list(metadata):
+        if (key and key in (prefix.removesuffix("."), prefix)) or key.startswith(prefix):
+            metadata[key.removeprefix(prefix) if key.startswith(prefix) else ""] = metadata.pop(key)
+
+
 _BASES = {
     "_BatchNorm": norm._BatchNorm, "_NormBase": norm._RunningNorm,
     "_InstanceNorm": norm._InstanceNorm, "_ConvNd": convolution._Convolution,
@@ -79,6 +90,7 @@ _UTILS = {
     "_ntuple": _ntuple, "_single": _ntuple(1, "_single"), "_pair": _ntuple(2, "_pair"),
     "_triple": _ntuple(3, "_triple"), "_quadruple": _ntuple(4, "_quadruple"),
     "_reverse_repeat_tuple": _reverse_repeat_tuple, "_list_with_default": _list_with_default,
+    "consume_prefix_in_state_dict_if_present": consume_prefix_in_state_dict_if_present,
 }  # fmt: skip
 
 # {PyTorch's file: (the files here that its classes are in, further names)}

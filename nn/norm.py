@@ -165,6 +165,7 @@ class GroupNorm(_Norm):
 class _RunningNorm(_Norm):
     """running ← (1 − momentum)·running + momentum·batch, for mean and variance"""
 
+    _version = 2
     dimensions: tuple[int, ...]  # the allowed values of input.ndim
     running_mean: Tensor | None
     running_var: Tensor | None
@@ -209,6 +210,14 @@ class _RunningNorm(_Norm):
     def reset_parameters(self) -> None:
         self.reset_running_stats()
         super().reset_parameters()
+
+    def _load_from_state_dict(
+        self, state_dict: dict, prefix: str, local_metadata: dict, *lists: Any
+    ) -> None:
+        """States before version 2, and those without one, need not have num_batches_tracked."""
+        if (local_metadata.get("version") or 1) < 2 and self.num_batches_tracked is not None:
+            state_dict.setdefault(f"{prefix}num_batches_tracked", self.num_batches_tracked)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *lists)
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.ndim not in self.dimensions:

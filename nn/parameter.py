@@ -142,6 +142,9 @@ class UninitializedTensorMixin(Tensor):
     def is_floating_point(self) -> bool:
         return self.data.is_floating_point()
 
+    def is_complex(self) -> bool:
+        return self.data.is_complex()
+
     @property
     def requires_grad(self) -> bool:
         return self._tracked
