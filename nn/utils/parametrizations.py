@@ -32,7 +32,23 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
     dim: the dimension of the outputs, each with its own norm; None: one norm for all.
     The parameters are `parametrizations.weight.original0` (g) and `.original1` (v).
     """
-    return register_parametrization(module, name, _WeightNorm(dim))
+    register_parametrization(module, name, _WeightNorm(dim))
+    module._register_load_state_dict_pre_hook(_OldKeys(name))
+    return module
+
+
+class _OldKeys:
+    """A load hook: states of the older weight_norm have the keys weight_g and weight_v."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __call__(self, state_dict: dict, prefix: str, *_: Any) -> None:
+        for number, letter in enumerate("gv"):
+            old = f"{prefix}{self.name}_{letter}"
+            if old in state_dict:
+                new = f"{prefix}parametrizations.{self.name}.original{number}"
+                state_dict[new] = state_dict.pop(old)
 
 
 class _SpectralNorm(Module):

@@ -143,6 +143,11 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     return len(functions) > 0 if tensor_name is None else tensor_name in functions
 
 
+def type_before_parametrizations(module: Module) -> type:
+    """The class that a module had before it was parametrized; its class if it never was."""
+    return type(module).__bases__[0] if is_parametrized(module) else type(module)
+
+
 def remove_parametrizations(
     module: Module, tensor_name: str, leave_parametrized: bool = True
 ) -> Module:
@@ -178,4 +183,5 @@ __all__ = [
     "is_parametrized",
     "register_parametrization",
     "remove_parametrizations",
+    "type_before_parametrizations",
 ]
