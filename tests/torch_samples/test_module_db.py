@@ -1,8 +1,8 @@
 """PyTorch's own module samples (`module_db`, in its wheel): the same numbers from the same weights.
 
 Each sample is a constructor call and a forward call. Compared are outputs, gradients of inputs and
-parameters, and gradients of those gradients (float64, and outputs and gradients in float32, in
-training and evaluation); the keys of state_dict, repr, a pickle and a deep copy; and the inputs
+parameters, and gradients of those gradients (float64 in training and evaluation; outputs and
+gradients also in float32); the keys of state_dict, repr, a pickle and a deep copy; and the inputs
 that PyTorch refuses.
 """
 
@@ -31,7 +31,7 @@ INFOS = {info.name: info for info in samples.module_db if info.module_cls.__name
 RANDOM = {"Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout",
           "RReLU"}  # fmt: skip
 # Some modules have hundreds of samples. ALL_SAMPLES=1 in the environment takes them all (minutes).
-MOST = 10**6 if os.environ.get("ALL_SAMPLES") else 8
+MOST = 10**6 if os.environ.get("ALL_SAMPLES") else 5
 # CTCLoss adds logarithms of 50 frames' sums: float32 has fewer digits left than elsewhere.
 TOLERANCE = {torch.float64: (1e-9, 1e-10), torch.float32: (1e-3, 2e-5)}
 
@@ -188,7 +188,7 @@ def test_same_numbers(name: str, training: bool) -> None:
     if training and info.module_cls.__name__ in RANDOM:
         pytest.skip("random while training")
     for dtype in (torch.float64, torch.float32):
-        if dtype not in info.dtypes:
+        if dtype not in info.dtypes or (dtype is torch.float32 and training):
             continue
         order = 2 if info.supports_gradgrad and dtype is torch.float64 else 1
         for number, sample in enumerate(inputs(name, dtype, training)):
