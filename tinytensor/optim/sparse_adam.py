@@ -36,6 +36,11 @@ class SparseAdam(Optimizer):
                 raise ValueError(f"SparseAdam: got {label}={value}, expected a number > 0")
         super().__init__(params, defaults)
 
+    def _check(self, group: dict[str, Any]) -> None:
+        if any(getattr(p, "is_sparse", False) for p in group["params"]):
+            raise ValueError("SparseAdam: got a sparse parameter, expected dense ones")
+        super()._check(group)
+
     def new_state(self, parameter: Any, group: dict) -> dict[str, Any]:
         return {"step": 0, **zeros_like(parameter, "exp_avg", "exp_avg_sq")}
 
