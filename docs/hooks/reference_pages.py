@@ -51,7 +51,7 @@ PAGES = {
         {
             OPS: [
                 "reduce", "variance", "minmax", "statistics", "scan", "sort", "softmax",
-                "histogram",
+                "histogram", "trapezoid",
             ]
         },
     ),

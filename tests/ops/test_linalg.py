@@ -47,6 +47,35 @@ def test_least_squares_three_ways() -> None:
     assert close(found.solution, S.inverse() @ A.T @ b)
 
 
+def test_eig_of_a_rotation() -> None:
+    x = tt.tensor([[0.6, -0.8], [0.8, 0.6]], dtype=tt.float64, requires_grad=True)
+    values, vectors = linalg.eig(x)
+    assert values.dtype == vectors.dtype == tt.complex128
+    assert close(vectors * values, x.to(tt.complex128) @ vectors)
+    assert sorted(values.imag.tolist()) == pytest.approx([-0.8, 0.8])
+    values.real.sum().backward()  # the trace
+    assert close(x.grad, tt.eye(2, dtype=tt.float64))
+    assert linalg.eigvals(x.detach().float()).dtype == tt.complex64
+    with pytest.raises(RuntimeError, match="eig: .*phase"):
+        (linalg.eig(x).eigenvectors * tt.tensor([[1j, 2.0], [3.0, 1j]])).sum().real.backward()
+
+
+def test_second_derivative_of_eig_as_in_pytorch() -> None:
+    torch = pytest.importorskip("torch")
+    a, weights = RNG.standard_normal((2, 3, 3)), RNG.standard_normal((3, 2, 3, 3))
+    found = []
+    for library in (tt, torch):
+        x = library.tensor(a, requires_grad=True)
+        w, v, u = (library.tensor(weight) for weight in weights)
+        values, vectors = library.linalg.eig(x)
+        y = (vectors.abs() ** 2 * w).sum() + (values.abs() ** 2 * v[:, 0]).sum()
+        (g,) = library.autograd.grad(y, x, create_graph=True)
+        (h,) = library.autograd.grad((g * u).sum(), x)
+        found.append((g.detach().numpy(), h.detach().numpy()))
+    for ours, theirs in zip(*found):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9)
+
+
 def test_solutions_from_factors() -> None:
     M, b = tt.tensor(RNG.standard_normal((2, 4, 4))), tt.tensor(RNG.standard_normal((2, 4, 3)))
     LU, pivots = linalg.lu_factor(M)

@@ -7,7 +7,7 @@ One element at a time
     its variants)
 Over a dimension
     reduce (sum, mean, prod), variance (also norm), minmax, statistics, scan (cumsum), sort,
-    softmax, histogram
+    softmax, histogram, trapezoid
 Products
     matmul, linear, einsum, distance, fourier (of tinytensor.fft), spectrogram (stft);
     inverse, det and others are in linalg
@@ -93,6 +93,7 @@ from .softmax import *
 from .sort import *
 from .spectrogram import *
 from .statistics import *
+from .trapezoid import *
 from .trigonometry import *
 from .unfold import *
 from .unpooling import *
