@@ -11,10 +11,13 @@ from ..autograd.op import Op
 from ..autograd.variable import unwrap, wrap
 from ..backend import Array, xp
 from ..errors import ShapeError
+from ..ops.accumulate import add_rows
 from ..ops.linear import check_expands
 from ..tensor import Tensor
 from .coo import SparseCooTensor
 from .tensor import SparseTensor
+
+LONGEST = 64  # rows with more elements than this are summed another way
 
 
 class SparseProduct(Op):
@@ -52,12 +55,17 @@ def product_of(values: Array, x: Array, rows: Array, columns: Array, count: int)
     if np.any(rows[1:] < rows[:-1]):
         order = rows.argsort(kind="stable")
         rows, columns, values = rows[order], columns[order], values[order]
+    # The first element of every row, then the second, …: NumPy adds a whole set of rows at once.
     first = np.flatnonzero(np.concatenate(([True], rows[1:] != rows[:-1])))
-    terms = x[columns]
-    terms *= values[:, None]
-    # In float64: reduceat adds one row after the other.
-    wide = np.float64 if x.dtype == np.float32 else None
-    y[rows[first]] = np.add.reduceat(terms, first, axis=0, dtype=wide)
+    place = np.arange(rows.size) - np.repeat(first, np.diff(np.append(first, rows.size)))
+    order = place.argsort(kind="stable")
+    done = 0
+    for length in np.bincount(place)[:LONGEST]:
+        k = order[done : done + length]
+        done += length
+        y[rows[k]] += values[k, None] * x[columns[k]]
+    rest = order[done:]  # of the few rows with more elements
+    add_rows(y, rows[rest], values[rest, None] * x[columns[rest]])
     return y
 
 
