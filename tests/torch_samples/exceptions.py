@@ -28,7 +28,7 @@ WIDER_OUT = "`out=` of a few functions accepts a wider dtype, or resizes, where 
 PRODUCT = "The second derivative of `scatter_reduce` with prod, where a factor is zero"
 NUCLEAR = "`torch.norm` with p='nuc': use `torch.linalg.norm`"
 RESIDUALS = "The residuals that `torch.linalg.lstsq` returns have no gradient; the solution has"
-CONSTANT = "A matrix norm of no elements, which is a constant, still requires grad"
+CONSTANT = "A matrix norm or an integral of no elements, a constant, still requires grad"
 FLOAT16 = "`complex` and `polar` of float16, as there is no complex32"
 
 
@@ -98,7 +98,7 @@ DIFFERENCES = [
     Difference(CASTS, SMALL, "channels_last", LAYOUT),
     Difference("nn.functional.scaled_dot_product_attention", SMALL, "expected", ATTENTION),
     Difference(
-        "linalg.cond; linalg.norm; linalg.norm subgradients_at_zero; linalg.matrix_norm",
+        "linalg.cond; linalg.norm; linalg.norm subgradients_at_zero; linalg.matrix_norm; trapezoid",
         SMALL,
         "requires_grad True",
         CONSTANT,
