@@ -97,7 +97,7 @@ def compare(info: Any, args: tuple, kwargs: dict, order: int = 0, types: bool = 
 
 # Decompositions whose vectors are free in sign, or in a null space: which result holds the numbers
 # that are not. The others are compared in shape and dtype; tests/linalg does the rest.
-GAUGE = {"linalg.svd": 1, "linalg.eigh": 0}
+GAUGE = {"linalg.svd": 1, "linalg.eigh": 0, "linalg.eig": 0}
 
 
 # PyTorch does not say which of equal elements these choose.
