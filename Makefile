@@ -19,7 +19,8 @@ test: $(VENV)/.test  ## all tests, on NumPy alone
 KERNELS := tests/fuzz tests/kernels tests/faults tests/optim tests/test_fork.py
 test-fast: $(VENV)/.fast  ## the tests that concern kernels, with Numba
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" --ignore=tests/ops \
-	  --ignore=tests/graph --ignore=tests/browser --ignore=tests/docs --ignore=tests/test_views.py
+	  --ignore=tests/graph --ignore=tests/browser --ignore=tests/docs --ignore=tests/test_views.py \
+	  --ignore=tests/torch_samples --ignore=tests/distributions --ignore=tests/special
 	$(BIN)/python -m pytest -n auto --dist worksteal -m slow $(KERNELS)
 
 lint: $(VENV)/.dev  ## ruff, mypy, and the layers of docs/architecture.md
