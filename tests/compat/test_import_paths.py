@@ -83,8 +83,8 @@ def test_pickles_of_earlier_versions_load() -> None:
     assert tt.rand(4, generator=again).tolist() == tt.rand(4, generator=generator).tolist()
     for value, new, old in (
         (tt.channels_last, "tinytensor.memory_format", "tinytensor.layout"),
-        (tt.arange, "tinytensor.create.ranges", "tinytensor.ranges"),
-        (tt.zeros, "tinytensor.create.filled", "tinytensor.create"),
+        (tt.create.arange, "tinytensor.create.ranges", "tinytensor.ranges"),
+        (tt.zeros_like, "tinytensor.create.filled", "tinytensor.create"),
         (tt.LongTensor, "tinytensor.compat.old_forms", "tinytensor.compat"),
         (tt.autograd.Variable, "tinytensor.autograd.old_variable", "tinytensor.compat"),
         (tt.autocast, "tinytensor.compat.amp", "tinytensor.amp"),
