@@ -32,7 +32,7 @@ class Mode:
     @anomaly.setter
     def anomaly(self, on: bool) -> None:
         self._anomaly = on
-        self.watched = on or not (self._recording is self.pack is None)
+        self.watched = on or self._recording is not None or self.pack is not None
 
     @property
     def recording(self) -> Any:
@@ -42,7 +42,7 @@ class Mode:
     @recording.setter
     def recording(self, recording: Any) -> None:
         self._recording = recording
-        self.watched = self._anomaly or not (recording is self.pack is None)
+        self.watched = self._anomaly or recording is not None or self.pack is not None
 
 
 class _ThreadState(threading.local):
@@ -92,9 +92,7 @@ class Outside:
     check_leaf: Callable[[Any], None]  # views.py: refuse a view that is no longer a leaf
     run_hooks: Callable[[Any, Any], Any]  # hooks.py: pass a gradient through hooks
     run_after_accumulation: Callable[[Any], None]  # hooks.py
-    track_complex: Callable[
-        ..., None
-    ]  # complex_rules.py: put an op on complex numbers in the graph
+    track_complex: Callable[..., None]  # complex_rules.py: an op with a complex result
     wrap_outputs: Callable[..., tuple]  # outputs.py: wrap a tuple of results
     fill_missing: Callable[[Any, list], list]  # outputs.py: zeros for missing gradients
     next_functions: Callable[[Any], tuple]  # next_functions.py: the links of a node
