@@ -265,6 +265,24 @@ def sparse_(
     return tensor
 
 
+def _older(function: Callable) -> Callable:
+    """The name of a function in old programs, without the underscore at its end."""
+    name = function.__name__.removesuffix("_")
+
+    def older(*args: Any, **kwargs: Any) -> Tensor:
+        warn(f"nn.init.{name}: an older name; use nn.init.{name}_", FutureWarning)
+        return function(*args, **kwargs)
+
+    older.__name__ = older.__qualname__ = name
+    older.__doc__ = f"The older name of `{name}_`."
+    return older
+
+
+uniform, normal, constant, eye = map(_older, (uniform_, normal_, constant_, eye_))
+dirac, orthogonal, sparse = map(_older, (dirac_, orthogonal_, sparse_))
+xavier_uniform, xavier_normal = _older(xavier_uniform_), _older(xavier_normal_)
+kaiming_uniform, kaiming_normal = _older(kaiming_uniform_), _older(kaiming_normal_)
+
 __all__ = [
     "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_",
     "normal_", "ones_", "orthogonal_", "sparse_", "trunc_normal_", "uniform_", "xavier_normal_",

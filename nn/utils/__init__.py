@@ -6,18 +6,20 @@ parametrizations  weight_norm and spectral_norm as parametrizations
 normed_weight     the older weight_norm and spectral_norm, which work by hooks
 weight_norms      the norms of a weight that both forms use
 fusion            batch norm merged into the layer before it
+prune             weights that are set to zero and stay there
 rnn               padded and packed sequences
 """
 
 from tinytensor.optim import clip_grad
 from tinytensor.optim.clip_grad import (
+    clip_grad_norm,
     clip_grad_norm_,
     clip_grad_value_,
     clip_grads_with_norm_,
     get_total_norm,
 )
 
-from . import parametrizations, parametrize, rnn
+from . import parametrizations, parametrize, prune, rnn
 from .fusion import (
     convert_conv2d_weight_memory_format,
     convert_conv3d_weight_memory_format,
@@ -37,10 +39,10 @@ from .vector import parameters_to_vector, vector_to_parameters
 
 # fmt: off
 __all__ = [
-    "clip_grad", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_",
+    "clip_grad", "clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_",
     "convert_conv2d_weight_memory_format", "convert_conv3d_weight_memory_format",
     "fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval", "fuse_linear_bn_weights",
-    "get_total_norm", "parameters_to_vector", "parametrizations", "parametrize",
+    "get_total_norm", "parameters_to_vector", "parametrizations", "parametrize", "prune",
     "remove_spectral_norm", "remove_weight_norm", "rnn", "skip_init", "spectral_norm",
     "vector_to_parameters", "weight_norm",
 ]

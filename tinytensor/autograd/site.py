@@ -54,12 +54,12 @@ def call_site(frame: FrameType | None) -> tuple[CodeType | None, int]:
     return None, 0
 
 
-def warn(message: str) -> None:
-    """Issue a UserWarning at the user's line, however deep in this package the call is."""
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Issue a warning at the user's line, however deep in this package the call is."""
     depth, frame = 2, sys._getframe(1)  # level 1 is this function
     while frame.f_back is not None and is_internal(frame.f_code.co_filename):
         depth, frame = depth + 1, frame.f_back
-    warnings.warn(message, stacklevel=depth)
+    warnings.warn(message, category, stacklevel=depth)
 
 
 def site_of(node: Any) -> Site | None:

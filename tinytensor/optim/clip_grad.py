@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..autograd.settings import no_grad
+from ..autograd.site import warn
 from ..autograd.variable import writes_of
 from ..create import tensor
 from ..kernels.machinery.route import fast_version, fits_kernel
@@ -88,6 +89,18 @@ def clip_grad_norm_(
     total_norm = get_total_norm(_gradients(parameters), norm_type, error_if_nonfinite)
     clip_grads_with_norm_(parameters, max_norm, total_norm)
     return total_norm
+
+
+def clip_grad_norm(
+    parameters: Tensor | Iterable[Tensor],
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
+    """The older name of `clip_grad_norm_`."""
+    warn("clip_grad_norm: an older name; use clip_grad_norm_", FutureWarning)
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 
 @no_grad()
