@@ -32,7 +32,7 @@ lint: $(VENV)/.dev  ## ruff, mypy, and the layers of docs/architecture.md
 
 # Each has limits of its own; what follows one that misses them runs all the same.
 bench: $(VENV)/.bench  ## training steps and overhead beside PyTorch and others
-	status=0; for part in overhead run growth huge_graph tracing start; do \
+	status=0; for part in overhead run learners_run growth huge_graph tracing start; do \
 	  $(BIN)/python benchmarks/$$part.py || { echo "$$part: above its limits"; status=1; }; \
 	done; exit $$status
 

@@ -60,8 +60,12 @@ def step_for(case: str, contender: str) -> Callable[[], Any]:
         return _gpt_step_without_layers(case, contender)
     lib = library(contender)
     import gpt
+    import learners
     import models
 
+    if case in learners.PROGRAMS:
+        lib.manual_seed(0)
+        return learners.PROGRAMS[case](lib)
     if case == "generation":
         return gpt.generation(lib, gpt.Setting(context=GENERATED), GENERATED)
     if case in gpt.SETTINGS:

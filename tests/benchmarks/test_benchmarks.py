@@ -124,6 +124,34 @@ def test_a_figure_above_its_limit_is_named(
     assert not lines or (lines[0].startswith(f"{case}: ") and expected in lines[0])
 
 
+@pytest.mark.parametrize("library", ["tinytensor", "torch"])
+def test_programs_of_learners_train(bench: Callable[[str], Any], library: str) -> None:
+    """Each takes 3 steps in either library, and the loss stays a finite number that has a graph."""
+    lib = pytest.importorskip(library)
+    for name, program in bench("learners").PROGRAMS.items():
+        lib.manual_seed(0)
+        step = program(lib)
+        losses = [step() for _ in range(3)]
+        assert all(np.isfinite(loss.item()) and loss.requires_grad for loss in losses), name
+        assert len({loss.item() for loss in losses}) > 1, f"{name}: nothing is learnt"
+
+
+@pytest.mark.parametrize(
+    "ratios, expected",
+    [
+        ({"a": 0.9, "b": 1.4, "c": 1.0}, []),
+        ({"a": 0.9, "b": 1.6, "c": 1.0}, ["b: 1.60 of"]),
+        ({"a": 1.1, "b": 1.2, "c": 1.0}, ["median: 1.10 of"]),
+    ],
+)
+def test_limits_of_learners_programs(
+    bench: Callable[[str], Any], ratios: dict[str, float], expected: list[str]
+) -> None:
+    lines = bench("learners_run").missed(ratios)
+    assert len(lines) == len(expected)
+    assert all(line.startswith(start) for line, start in zip(lines, expected))
+
+
 @pytest.mark.parametrize("option", [["--only", "quux"], ["--contenders", "quux"]], ids=" ".join)
 def test_unknown_names_are_refused(option: list[str]) -> None:
     command = [sys.executable, str(FOLDER / "run.py"), *option]
