@@ -17,6 +17,12 @@ from ..errors import LinAlgError, ShapeError
 from ..ops.promote import require_float
 
 
+def largest_of(array: Array, axes: Any, keepdims: bool = False) -> Array:
+    """max |array| over `axes`; 0 where there are no elements."""
+    size = abs(array)
+    return size.max(axes, keepdims=keepdims) if size.size else size.sum(axes, keepdims=keepdims)
+
+
 def check_float(name: str, input: Any) -> None:
     """Refuse what is not a tensor of float32 or float64, the dtypes of LAPACK."""
     require_float(name, input)

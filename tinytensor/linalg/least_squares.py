@@ -17,6 +17,7 @@ from .checks import (
     check_same,
     check_square,
     lapack,
+    largest_of,
     transposed,
 )
 
@@ -53,7 +54,7 @@ class Pinv(Op):
 def _counts(values: Array, atol: Any, rtol: Any) -> Array:
     """Which singular values do not count as 0."""
     size = abs(values)
-    largest = size.max(-1, keepdims=True, initial=0)
+    largest = largest_of(values, -1, keepdims=True)
     return size > xp(values).maximum(atol, rtol * largest)
 
 
@@ -66,7 +67,7 @@ def _inverted(values: Array, atol: Any, rtol: Any) -> Array:
 def _limits(name: str, array: Array, atol: Any, rtol: Any) -> tuple[Array, Array]:
     """(atol, rtol), each as (…, 1): by default 0, and eps·max(m, n), or 0 if atol > 0."""
     library = xp(array)
-    absolute, relative = _limit(name, atol, "atol"), _limit(name, rtol, "rtol")
+    absolute, relative = _limit(name, atol, "atol", array), _limit(name, rtol, "rtol", array)
     if relative is None:
         relative = library.asarray(np.finfo(array.dtype).eps * max(array.shape[-2:]))
         if absolute is not None:
@@ -76,10 +77,10 @@ def _limits(name: str, array: Array, atol: Any, rtol: Any) -> tuple[Array, Array
     return absolute[..., None], relative[..., None]
 
 
-def _limit(name: str, value: Any, what: str) -> Any:
+def _limit(name: str, value: Any, what: str, like: Array) -> Any:
     if value is None:
         return None
-    array = unwrap(value) if isinstance(value, Variable) else np.asarray(value, np.float64)
+    array = unwrap(value) if isinstance(value, Variable) else xp(like).asarray(value, np.float64)
     if array.dtype.kind == "c":
         raise RuntimeError(f"{name}: {what} is complex, expected real numbers")
     return array

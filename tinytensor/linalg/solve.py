@@ -18,6 +18,7 @@ from .checks import (
     check_matrix,
     check_same,
     check_square,
+    largest_of,
     new_info,
     raise_for,
     transposed,
@@ -194,7 +195,7 @@ def _cofactors(x: Any, y: Any) -> Any:
     array = unwrap(x)
     info = new_info(array.shape[:-2], array)
     inverses = Inverse.apply(array, info)
-    size = abs(array).max((-1, -2), initial=0) * abs(inverses).max((-1, -2), initial=0)
+    size = largest_of(array, (-1, -2)) * largest_of(inverses, (-1, -2))
     if not info.any() and (size < 1e-3 / np.finfo(array.dtype).eps).all():
         return y.reshape((*y.shape, 1, 1)) * transposed(Inverse.apply(x, info))
     U, s, Vh = svd(x, full_matrices=False)

@@ -107,7 +107,9 @@ def check_0d(name: str, value: Any, dtype: Any = None) -> None:
         )
     if isinstance(value, (str, list, tuple)) or value is None:
         raise TypeError(f"{name}: got value of type {type(value).__name__}, expected a number")
-    if dtype is not None and dtype.kind != "c" and np.iscomplexobj(unwrap(value)):
+    found = getattr(unwrap(value), "dtype", None)
+    is_complex = isinstance(value, complex) if found is None else found.kind == "c"
+    if dtype is not None and dtype.kind != "c" and is_complex:
         raise RuntimeError(f"{name}: got a complex value, expected a number that fits {dtype}")
 
 

@@ -26,7 +26,7 @@ def _by_recurrence(x: Array, n: Array, first: Callable, following: Callable) -> 
     library = xp(x)
     x, n = library.broadcast_arrays(x.astype(np.float64), library.trunc(n))
     y = library.where(n == 0, 1.0, 0.0)
-    highest = n[library.isfinite(n)].max(initial=0)
+    highest = library.where(library.isfinite(n), n, 0).max() if n.size else 0
     if highest >= 1:
         before, now = library.ones_like(x), first(x)
         y = library.where(n == 1, now, y)
