@@ -166,6 +166,8 @@ def gradients(model: Any) -> dict:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_same_as_pytorch(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # importing PyTorch's own tests, as tests/torch_samples does, forbids programs to set flags
+    monkeypatch.setattr(torch.backends, "__allow_nonbracketed_mutation_flag", True)
     monkeypatch.setattr(torch, "compile", lambda model, **_: model)  # it takes a minute
     runs: list[Run] = []
     for library in (torch, tinytensor):

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 
 class Eig(Decomposition):
-    """(λ, V) = y with x·V = V·diag(λ) and columns of length 1;
-
+    """λ, V = the factors of x = V·diag(λ)·V⁻¹ with columns of length 1;
     dx = V⁻ᴴ·((M − Vᴴ·V·diag(Re M))/conj(E) + diag(gλ))·Vᴴ,  M = Vᴴ·gV,  E[i, j] = λⱼ − λᵢ
 
     The diagonal of the quotient counts as 0.

@@ -120,10 +120,10 @@ def _rows(b: Any, order: Array) -> Any:
 
 
 class LuSquare(Op):
-    """y = the factors of square x without row exchanges, in one matrix: y = (L − 1) + U;
+    """y = (L − 1) + U with x = L·U;  dx = L⁻ᵀ·(tril(Lᵀ·g, −1) + triu(g·Uᵀ))·U⁻ᵀ
 
-    dx = L⁻ᵀ·(tril(Lᵀ·g, −1) + triu(g·Uᵀ))·U⁻ᵀ, where Lᵀ meets the part of g below the diagonal
-    and Uᵀ the rest.
+    x is square, and no rows are exchanged: both factors are in one matrix. Lᵀ meets the part of g
+    below the diagonal, and Uᵀ the rest.
     """
 
     saves = ("out",)

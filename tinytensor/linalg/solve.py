@@ -209,7 +209,7 @@ def _cofactors(x: Any, y: Any) -> Any:
 
 
 class Slogdet(Op):
-    """(sign, y) with det x = sign·e^y;  dx = gy·x⁻ᵀ"""
+    """sign, y = the factors of det x = sign·e^y;  dx = gy·x⁻ᵀ"""
 
     saves = ("x",)
 

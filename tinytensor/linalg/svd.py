@@ -50,8 +50,7 @@ class Decomposition(Op):
 
 
 class Svd(Decomposition):
-    """(U, s, V) = y with x = U·diag(s)·Vᵀ;
-
+    """U, s, V = the factors of x = U·diag(s)·Vᵀ;
     dx = U·(skew(Uᵀ·gU)/E·diag(s) + diag(s)·skew(Vᵀ·gV)/E + diag(gs))·Vᵀ
          + (1 − U·Uᵀ)·gU·diag(1/s)·Vᵀ + U·diag(1/s)·gVᵀ·(1 − V·Vᵀ)
 
@@ -138,7 +137,7 @@ def _check_driver(name: str, driver: Any) -> None:
 
 
 class Eigh(Decomposition):
-    """(λ, V) = y with x = V·diag(λ)·Vᵀ;  dx = (M + Mᵀ)/2, M = V·(Vᵀ·gV/E + diag(gλ))·Vᵀ
+    """λ, V = the factors of x = V·diag(λ)·Vᵀ;  dx = (M + Mᵀ)/2, M = V·(Vᵀ·gV/E + diag(gλ))·Vᵀ
 
     E[i, j] = λⱼ − λᵢ; the diagonal of Vᵀ·gV/E counts as 0. One triangle of x is read, but dx is
     symmetric, as x is.
@@ -197,7 +196,7 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
 
 
 class Qr(Decomposition):
-    """(Q, R) = y with x = Q·R, for m ≥ n;  dx = (gQ + Q·sym(R·gRᵀ − gQᵀ·Q))·R⁻ᵀ
+    """Q, R = the factors of x = Q·R for m ≥ n;  dx = (gQ + Q·sym(R·gRᵀ − gQᵀ·Q))·R⁻ᵀ
 
     sym(M) is symmetric, with the lower triangle of M.
     """

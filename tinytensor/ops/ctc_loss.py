@@ -65,7 +65,7 @@ class CTC(Op):
 
 
 class CTCGradient(Op):
-    """y = x·(eᵖ − γ), the gradient of CTC;  dx = not implemented, as in PyTorch"""
+    """y = x·(eᵖ − γ), the gradient of CTC;  dx = refused: there is no second derivative"""
 
     op_name = "ctc_loss_gradient"
 

@@ -144,7 +144,7 @@ class _Builder:
                 inputs.append(None)
         several = isinstance(getattr(op, "_shape", None), list)
         node = self._new("op", getattr(cls, "op_name", ""), key=op)
-        node.op, node.inputs = cls.__name__, inputs
+        node.op, node.inputs = getattr(cls, "function", cls).__name__, inputs
         node.module, node.source = getattr(op, "scope", ""), site_of(op)
         node.argument_names = [name_argument(names, i) for i in range(len(inputs))]
         node.formula = formula_of(cls)

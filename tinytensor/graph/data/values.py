@@ -130,6 +130,8 @@ def shortest(value: Value) -> Any:
 @np.errstate(all="ignore")  # for infinities, and norms that overflow
 def _statistics(array: np.ndarray, dtype: str) -> Value:
     """Statistics of an array, in few passes: one graph needs thousands."""
+    if array.dtype.kind == "c":
+        array = np.abs(array)  # the statistics are of sizes
     x = array.ravel().astype(np.float64)  # 1-d
     nan = inf = 0
     low = high = math.nan
