@@ -13,7 +13,7 @@ from .sheet import Sheet, main, worksheet
 def batch_norm(sheet: Sheet) -> None:
     X = sheet.given("X", matrix("1 0 3 0; 0 3 1 1; 2 1 0 2"))
     first = layer("1 0 1 0; 1 1 0 -1; 0 2 -1 0")
-    norm = nn.BatchNorm1d(3, eps=0.0, dtype=tt.float64)
+    norm = nn.BatchNorm1d(3, eps=1e-12, dtype=tt.float64)
     norm.load_state_dict({"weight": vector("2 3 -1"), "bias": vector("0 0 1")}, strict=False)
     sheet.given("[W | b]", table(first))
     sheet.given("ε", norm.eps)

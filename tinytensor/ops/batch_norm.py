@@ -99,8 +99,9 @@ def batch_norm(
     input (N, C, …); all others (C). In training, mean and variance are those of the batch, and the
     running ones, if given, are updated in place; otherwise the running ones are used.
     """
-    if eps < 0:
-        raise ValueError(f"batch_norm: got eps={eps}, expected at least 0")
+    if eps < 0 or (training and eps == 0):
+        least = "more than 0 in training" if training else "at least 0"
+        raise ValueError(f"batch_norm: got eps={eps}, expected {least}")
     parameters = {
         "running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias
     }  # fmt: skip
