@@ -229,7 +229,7 @@ class LnStructured(BasePruningMethod):
             return default_mask
         kept = tt.topk(self.scores(t), k=channels - count, largest=True).indices
         mask, index = tt.zeros_like(t), [slice(None)] * t.ndim
-        index[self.dim] = kept  # type: ignore[call-overload]
+        index[self.dim] = kept
         mask[tuple(index)] = 1
         return mask * default_mask.to(dtype=mask.dtype)
 
