@@ -7,6 +7,7 @@ must then be the same.
 
 from __future__ import annotations
 
+import importlib
 import re
 import sys
 import warnings
@@ -164,10 +165,16 @@ def gradients(model: Any) -> dict:
     return {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
 
 
+def test_flags_may_be_set() -> None:
+    # Importing PyTorch's own tests, as tests/torch_samples does, forbids to set flags outside a
+    # `with`. The programs set them, so their test must allow it in whatever order tests run.
+    importlib.import_module("torch.testing._internal.common_utils")
+    with torch.backends.__allow_nonbracketed_mutation():
+        torch.backends.cudnn.benchmark = torch.backends.cudnn.benchmark
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_same_as_pytorch(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # importing PyTorch's own tests, as tests/torch_samples does, forbids programs to set flags
-    monkeypatch.setattr(torch.backends, "__allow_nonbracketed_mutation_flag", True)
     monkeypatch.setattr(torch, "compile", lambda model, **_: model)  # it takes a minute
     runs: list[Run] = []
     for library in (torch, tinytensor):
@@ -178,7 +185,8 @@ def test_same_as_pytorch(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
             if library is torch:
                 warnings.simplefilter("ignore")  # its own, about old ways
             start = runs[0].start if runs else None
-            runs.append(Run(name, library, start, tmp_path / library.__name__))
+            with torch.backends.__allow_nonbracketed_mutation():  # see test_flags_may_be_set
+                runs.append(Run(name, library, start, tmp_path / library.__name__))
     theirs, ours = runs
     assert_same(f"{name}: result", ours.result, theirs.result)
     for key, model in theirs.models.items():
