@@ -272,16 +272,23 @@ def _frequencies(
     return made.requires_grad_(requires_grad)
 
 
+def _some(name: str, dims: list[int]) -> list[int]:
+    """The dims to roll, of which there must be one."""
+    if not dims:
+        raise RuntimeError(f"{name}: got no dims to roll, expected at least one")
+    return dims
+
+
 def fftshift(input: Tensor, dim: Any = None) -> Tensor:
     """Roll each dim by half its length: frequency 0 moves to the middle."""
     dims, _ = _dims("fftshift", input, None, dim)
-    return roll(input, [input.shape[i] // 2 for i in dims], dims) if dims else input
+    return roll(input, [input.shape[i] // 2 for i in _some("fftshift", dims)], dims)
 
 
 def ifftshift(input: Tensor, dim: Any = None) -> Tensor:
     """The inverse of `fftshift`."""
     dims, _ = _dims("ifftshift", input, None, dim)
-    return roll(input, [(input.shape[i] + 1) // 2 for i in dims], dims) if dims else input
+    return roll(input, [(input.shape[i] + 1) // 2 for i in _some("ifftshift", dims)], dims)
 
 
 __all__ = [

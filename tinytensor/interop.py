@@ -69,13 +69,15 @@ class Interop(Methods):
         """False: a negation is never postponed."""
         return False
 
-    def sum_to_size(self, *size: Any) -> Any:
+    def sum_to_size(self: Any, *size: Any) -> Any:
         """Sum over the dimensions along which a tensor of shape `size` is broadcast to this one."""
         shape = shape_of("sum_to_size", size)
         if not expands_to(shape, self.array.shape):
             raise RuntimeError(
                 f"sum_to_size: got size {shape}, which does not expand to {self.array.shape}"
             )
+        if not shape:
+            return self.sum()  # integers become int64, as in PyTorch
         return self if shape == self.array.shape else sum_to(self, shape)
 
     def __reversed__(self: Any) -> Any:

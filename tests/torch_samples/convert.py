@@ -53,7 +53,10 @@ def ours(value: Any, make: dict | None = None) -> Any:
     """A sample's arguments for tinytensor."""
     make = {} if make is None else make
     if isinstance(value, torch.Tensor):
-        return our_tensor(value, make)
+        key = "tensor", id(value)  # one tensor given twice is one tensor here, too
+        if key not in make:
+            make[key] = our_tensor(value, make)
+        return make[key]
     if isinstance(value, torch.Size):
         return tinytensor.Size(value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):

@@ -79,7 +79,11 @@ def first_line(error: Exception) -> str:
 
 
 def same(mine: Any, reference: Any, what: str, values: bool = True) -> None:
-    if isinstance(reference, torch.Tensor):
+    if isinstance(reference, torch.Tensor) and reference.layout != torch.strided:
+        if str(getattr(mine, "layout", None)).split(".")[-1] != str(reference.layout)[6:]:
+            raise Differs(f"{what}: got a {type(mine).__name__}, expected {reference.layout}")
+        same_tensor(mine.to_dense(), reference.to_dense(), what, values)
+    elif isinstance(reference, torch.Tensor):
         same_tensor(mine, reference, what, values)
     elif isinstance(reference, (list, tuple)):
         if not isinstance(mine, (list, tuple)) or len(mine) != len(reference):

@@ -141,7 +141,7 @@ def to_sparse(input: Tensor, sparse_dim: int | None = None, *, layout: Any = Non
         raise RuntimeError(f"to_sparse: got sparse_dim {count}, expected 0 … {input.ndim}")
     there = input.detach() != 0
     if count < input.ndim:
-        there = there.reshape((*input.shape[:count], -1)).any(-1)
+        there = there.flatten(count).any(-1)
     if not count:
         places = empty((0, int(bool(there))), dtype=int64, device=input.device)
         values = input.unsqueeze(0)[: places.shape[1]]

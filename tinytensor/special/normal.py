@@ -224,7 +224,7 @@ def zeta(input: Operand, other: Operand) -> Tensor:
 
     The gradient for other only.
     """
-    return Zeta.apply(*float_operands("zeta", input, other))
+    return Zeta.apply(*float_operands("zeta", input, other, half=False))
 
 
 __all__ = ["entr", "erfcx", "log_ndtr", "ndtr", "ndtri", "sinc", "xlog1py", "zeta"]

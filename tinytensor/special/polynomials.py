@@ -48,7 +48,7 @@ def _polynomial(
             y = xp(x).where(degree > highest, xp(x).nan, y)
         return y.astype(x.dtype)
 
-    x, degree = float_operands(name, input, n)
+    x, degree = float_operands(name, input, n, half=False)
     return NoGradient.apply(x, name, compute, degree)
 
 

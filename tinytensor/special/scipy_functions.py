@@ -48,13 +48,20 @@ def without_gradient(name: str, function: Any, input: Any) -> Any:
     return apply_wide(f"special.{name}", NoGradient, input, name, function)
 
 
-def float_operands(name: str, input: Any, other: Any) -> tuple[Any, Any]:
-    """Two tensors, or a tensor and a number, as tensors or arrays of one float dtype."""
+def float_operands(name: str, input: Any, other: Any, half: bool = True) -> tuple[Any, Any]:
+    """Two tensors, or a tensor and a number, as tensors or arrays of one float dtype.
+
+    half=False refuses float16 and bfloat16, which PyTorch does not compute either.
+    """
     if not (isinstance(input, Variable) or isinstance(other, Variable)):
         kinds = f"{type(input).__name__} and {type(other).__name__}"
         raise TypeError(f"special.{name}: got {kinds}, expected at least one tensor")
     a, b = promote_float(input, other, f"special.{name}")
     dtype = getattr(unwrap(a), "dtype", None) or unwrap(b).dtype
+    if dtype.itemsize == 2 and not half:
+        raise NotImplementedError(
+            f"special.{name}: not implemented for {dtype}, expected float32 or float64"
+        )
     library = xp(unwrap(a) if hasattr(unwrap(a), "dtype") else unwrap(b))
     if not hasattr(unwrap(a), "dtype"):
         a = library.asarray(a, dtype)
