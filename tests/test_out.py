@@ -9,13 +9,35 @@ import numpy as np
 import pytest
 
 import tinytensor as tt
-from tinytensor import out as module
+from tinytensor import ops
+from tinytensor.out import without_out
+
+# Decompositions and pairs, of which programs do not ask it.
+WITHOUT_OUT = {
+    "cholesky", "cholesky_inverse", "cholesky_solve", "complex", "conj_physical", "geqrf",
+    "lu_solve", "lu_unpack", "matrix_power", "polar", "std_mean", "svd", "triangular_solve",
+    "var_mean",
+}  # fmt: skip
 
 
-def test_every_listed_function_takes_out() -> None:
-    for name in module.NAMES:
-        if hasattr(tt, name):
-            assert "out" in inspect.signature(getattr(tt, name)).parameters, name
+def test_every_function_that_takes_out_in_pytorch_takes_it_here() -> None:
+    torch = pytest.importorskip("torch")
+    without = set()
+    for name in set(dir(torch)) & set(tt.__all__):
+        form = (getattr(torch, name).__doc__ or "").strip().partition("\n")[0]
+        if " out=None" in form and "out" not in inspect.signature(getattr(tt, name)).parameters:
+            without.add(name)
+    assert without == WITHOUT_OUT
+
+
+def test_public_functions_are_those_of_ops() -> None:
+    assert [name for name in ops.NAMES if getattr(tt, name) is not getattr(ops, name)] == []
+
+
+def test_methods_take_no_out_and_save_the_call() -> None:
+    assert tt.Tensor.exp is without_out(tt.exp) is not tt.exp
+    with pytest.raises(TypeError, match="out"):
+        tt.ones(2).exp(out=tt.zeros(2))
 
 
 def test_result_is_written_and_returned() -> None:

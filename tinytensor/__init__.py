@@ -84,9 +84,6 @@ from .create import tensor as tensor  # isort: skip  # which mypy takes for the 
 from . import distributions, sparse  # isort: skip
 from .sparse import sparse_coo_tensor, sparse_csr_tensor, spmm  # isort: skip
 
-from .out import add_out  # isort: skip
-
-add_out(globals())  # tinytensor.add(a, b, out=c)
 compat.alias.install(compat.PATHS)
 compat.einops_backend.install()
 autograd.functional = func.functional  # PyTorch's path

@@ -1,9 +1,10 @@
 """The methods of Tensor that compute: one line for each.
 
-`add = ops.add` makes `x.add(y)` and `add(x, y)` one function. A name that ends in an underscore
-writes into x. A method has a line of its own where PyTorch's differs from the function of that
-name: `where` (the condition comes first in the function), `unfold` (windows along one dimension),
-`T` and its relatives (properties), conversions such as `float`, and the random ones.
+`add = ops.add` makes `x.add(y)` and `add(x, y)` one function, but for `out=`. A name that ends in
+an underscore writes into x. A method has a line of its own where PyTorch's differs from the
+function of that name: `where` (the condition comes first in the function), `unfold` (windows along
+one dimension), `T` and its relatives (properties), conversions such as `float`, and the random
+ones.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from .linalg import older
 from .operators import Operators, in_place
 from .ops.masked import masked_fill_
 from .ops.scatter import index_fill_, index_put_
+from .out import methods_without_out
 
 
 def shape_in_place(function: Callable) -> Callable:
@@ -41,6 +43,7 @@ def write_part(name: str) -> Callable:
     return setter
 
 
+@methods_without_out
 class Methods(Operators):
     """A tensor with operators and methods, grouped by family as in `ops/__init__.py`."""
 

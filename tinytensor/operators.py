@@ -16,10 +16,12 @@ from .autograd.variable import Variable
 from .ops.arithmetic import Add, Div, Mul, Sub
 from .ops.power import PowScalar
 from .ops.promote import is_operand
+from .out import methods_without_out, without_out
 
 
 def in_place(function: Callable) -> Callable:
     """Make the method that writes function(x, …) into x."""
+    function = without_out(function)
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
         return inplace.write(self, function, *args, **kwargs)
@@ -31,6 +33,7 @@ def in_place(function: Callable) -> Callable:
 
 def operator(function: Callable) -> Callable:
     """Make the operator method for function(self, other)."""
+    function = without_out(function)
 
     def method(self: Any, other: Any) -> Any:
         return function(self, other) if is_operand(other) else NotImplemented
@@ -40,6 +43,7 @@ def operator(function: Callable) -> Callable:
 
 def reflected(function: Callable) -> Callable:
     """Make the operator method for function(other, self), where self stands on the right."""
+    function = without_out(function)
 
     def method(self: Any, other: Any) -> Any:
         return function(other, self) if is_operand(other) else NotImplemented
@@ -47,6 +51,7 @@ def reflected(function: Callable) -> Callable:
     return method
 
 
+@methods_without_out
 class Operators(Variable):
     """A tensor with operators; `Methods` adds the named methods."""
 

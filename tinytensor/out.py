@@ -3,13 +3,10 @@
     torch.add(a, b, out=c)        c ← a + b, and c is returned
     torch.max(x, 0, out=(v, i))   functions with several results take a tuple
 
-One mechanism for all: `with_out` makes the public function, which computes as usual and then
-copies. Methods and the functions of `ops` do not take `out`, as in PyTorch, so they cost nothing
-more. As in PyTorch
+`@takes_out(…)` above a function gives it the argument: it computes as usual and then copies. As in
+PyTorch
 
 - an empty `out` gets the shape of the result, and one of another shape too, with a warning;
-- the result is cast to the dtype of `out`, but never to a lower category: floats do not become
-  integers; functions in KEEP_DTYPE cast nothing, those in DTYPE_OF_OUT compute in out's dtype;
 - neither `out` nor an argument may require grad, unless grad mode is off;
 - `out` may be an argument of an elementwise function, but not overlap one in another way.
 """
@@ -20,7 +17,7 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -30,103 +27,90 @@ from .autograd.variable import Variable
 from .backend import QUIET, error_state
 from .dtype import can_cast, from_numpy_dtype
 
-ELEMENTWISE = [
-    "abs", "absolute", "acos", "acosh", "add", "addcdiv", "addcmul", "arccos", "arccosh",
-    "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "asin", "asinh", "atan", "atan2",
-    "atanh", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or",
-    "bitwise_right_shift", "bitwise_xor", "ceil", "clamp", "clamp_max", "clamp_min", "clip",
-    "copysign", "cos", "cosh", "deg2rad", "digamma", "div", "divide", "eq", "erf", "erfc",
-    "erfinv", "exp", "exp2", "expm1", "fix", "float_power", "floor", "floor_divide", "fmax",
-    "fmin", "fmod", "frac", "gcd", "ge", "greater", "greater_equal", "gt", "heaviside", "hypot",
-    "i0", "igamma", "igammac", "isneginf", "isposinf", "lcm", "ldexp", "le", "lerp", "less",
-    "less_equal", "lgamma", "log", "log10", "log1p", "log2", "logaddexp", "logaddexp2",
-    "logical_and", "logical_not", "logical_or", "logical_xor", "logit", "lt", "maximum",
-    "minimum", "mul", "multiply", "mvlgamma", "nan_to_num", "ne", "neg", "negative",
-    "nextafter", "not_equal", "polygamma", "pow", "rad2deg", "reciprocal", "remainder", "round",
-    "rsqrt", "sgn", "sigmoid", "sign", "signbit", "sin", "sinc", "sinh", "sqrt", "square",
-    "sub", "subtract", "tan", "tanh", "true_divide", "trunc", "where", "xlogy",
-]  # fmt: skip
-
-REDUCTIONS = [
-    "all", "any", "argmax", "argmin", "cumprod", "cumsum", "logcumsumexp", "logsumexp", "mean",
-    "nanmean", "nansum", "norm", "prod", "std", "sum", "var",
-]  # fmt: skip
-
-SAME_DTYPE = [
-    "addbmm", "addmm", "addmv", "addr", "amax", "amin", "aminmax", "baddbmm", "bmm",
-    "bucketize", "cross", "cummax", "cummin", "diag", "dot", "gather", "histc", "histogram",
-    "index_add", "index_copy", "index_select", "inner", "inverse", "isin", "kthvalue",
-    "log_softmax", "masked_select", "matmul", "median", "mm", "mode", "msort", "multinomial",
-    "mv", "nanmedian", "nanquantile", "nonzero", "quantile", "renorm", "scatter", "scatter_add",
-    "scatter_reduce", "searchsorted", "softmax", "sort", "take", "take_along_dim", "tensordot",
-    "topk", "tril", "triu", "vdot",
-]  # fmt: skip
-
-OTHERS = [
-    "bernoulli", "cat", "column_stack", "concat", "concatenate", "diff", "dstack", "ger",
-    "hstack", "kron", "max", "min", "normal", "outer", "row_stack", "slice_scatter", "stack",
-    "vstack",
-]  # fmt: skip
-
-CREATED = [
-    "arange", "empty", "eye", "full", "linspace", "logspace", "ones", "rand", "randint",
-    "randn", "randperm", "zeros",
-]  # fmt: skip
-
-DTYPE_OF_OUT = {"cumprod", "cumsum", "mean", "nanmean", "nansum", "prod", "sum", *CREATED}
-KEEP_DTYPE = {*SAME_DTYPE, "abs", "all", "any", "ceil", "floor", "frac", "lerp", "logcumsumexp",
-              "nan_to_num", "neg", "norm", "round", "sgn", "sign", "trunc", "where"}  # fmt: skip
-NAMES = (*ELEMENTWISE, *REDUCTIONS, *SAME_DTYPE, *OTHERS, *CREATED)
+F = TypeVar("F", bound=Callable)
+C = TypeVar("C", bound=type)
 
 
-def with_out(name: str, function: Callable) -> Callable:
-    """The function `name` with an argument `out`."""
+class Rule(NamedTuple):
+    """How a function writes into `out`."""
 
-    @functools.wraps(function)
-    def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        if out is None:
-            return function(*args, **kwargs)
-        return write_out(name, function, out, args, kwargs)
+    function: Callable  # without out
+    dtype: str
+    elementwise: bool
 
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+
+def takes_out(dtype: str, *, elementwise: bool = False) -> Callable[[F], F]:
+    """A decorator that gives a function the argument `out`.
+
+    dtype        "cast": the result is cast to the dtype of out, but never to a lower category:
+                         floats do not become integers
+                 "same dtype": out must have the dtype of the result
+                 "dtype of out": the function computes in it; it has an argument dtype
+    elementwise  out may be one of the arguments
+    """
+
+    def decorate(function: F) -> F:
+        rule = Rule(function, dtype, elementwise)
+
+        @functools.wraps(function)
+        def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+            if out is None:
+                return function(*args, **kwargs)
+            return write_out(rule, out, args, kwargs)
+
+        call.__signature__ = signature_with_out(function)  # type: ignore[attr-defined]
+        call.out_rule = rule  # type: ignore[attr-defined]
+        return call  # type: ignore[return-value]
+
+    return decorate
+
+
+def without_out(function: F) -> F:
+    """The function as it was before `takes_out`, if it was decorated."""
+    rule = getattr(function, "out_rule", None)
+    return function if rule is None else rule.function
+
+
+def methods_without_out(cls: C) -> C:
+    """A class decorator: methods take no `out`, as in PyTorch, and save the call for it."""
+    for name, value in list(vars(cls).items()):
+        if without_out(value) is not value:
+            setattr(cls, name, without_out(value))
+    return cls
+
+
+def signature_with_out(function: Callable) -> inspect.Signature:
     signature = inspect.signature(function)
     parameters = list(signature.parameters.values())
     rest = [p for p in parameters if p.kind is inspect.Parameter.VAR_KEYWORD]
     parameter = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None)
-    parameters = [*(p for p in parameters if p not in rest), parameter, *rest]
-    call.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    call.__module__, call.__qualname__ = "tinytensor", name  # where pickle finds it
-    return call
+    return signature.replace(
+        parameters=[*(p for p in parameters if p not in rest), parameter, *rest]
+    )
 
 
-def add_out(names: dict[str, Any]) -> None:
-    """Replace the functions that take `out` in a dict of public names; synonyms stay one object."""
-    made: dict[Callable, Callable] = {}
-    for name in NAMES:
-        function = names.get(name)
-        if function is not None and function not in made:
-            own = function.__name__
-            made[function] = with_out(own if own in NAMES else name, function)
-        if function is not None:
-            names[name] = made[function]
-
-
-def write_out(name: str, function: Callable, out: Any, args: tuple, kwargs: dict) -> Any:
-    """function(*args, **kwargs), written into `out`, which is returned."""
+def write_out(rule: Rule, out: Any, args: tuple, kwargs: dict) -> Any:
+    """rule.function(*args, **kwargs), written into `out`, which is returned."""
+    name = rule.name
     targets = tuple(out) if isinstance(out, (tuple, list)) else (out,)
     inputs = list(tensors_in((args, kwargs)))
     for target in targets:
         if not isinstance(target, Variable):
             raise TypeError(f"{name}: got out of type {type(target).__name__}, expected a tensor")
     check_untracked(name, [*inputs, *targets])
-    if name in DTYPE_OF_OUT:
+    if rule.dtype == "dtype of out":
         kwargs = in_dtype_of(name, kwargs, targets[0])
-    result = function(*args, **kwargs)
+    result = rule.function(*args, **kwargs)
     results = result if isinstance(result, tuple) else (result,)
     if len(results) != len(targets):
         raise TypeError(f"{name}: got {len(targets)} tensors as out, expected {len(results)}")
     for source, target in zip(results, targets):
-        check_dtype(name, source, target)
-        check_overlap(name, target, inputs)
+        check_dtype(rule, source, target)
+        check_overlap(rule, target, inputs)
         copy(name, source.array, target)
     return type(result)(*targets) if hasattr(result, "_fields") else out
 
@@ -159,11 +143,12 @@ def in_dtype_of(name: str, kwargs: dict, target: Any) -> dict:
     return {**kwargs, "dtype": dtype}
 
 
-def check_dtype(name: str, source: Any, target: Any) -> None:
+def check_dtype(rule: Rule, source: Any, target: Any) -> None:
+    name = rule.name
     dtype, given = source.array.dtype, target.array.dtype
     if dtype == given:
         return
-    if name in KEEP_DTYPE and not (name in ("all", "any") and given == np.uint8):
+    if rule.dtype == "same dtype" and not (name in ("all", "any") and given == np.uint8):
         raise RuntimeError(f"{name}: got out of dtype {given}, expected {dtype}, as the result")
     if not can_cast(dtype, given):
         joins = name.endswith(("cat", "stack", "catenate"))
@@ -172,7 +157,7 @@ def check_dtype(name: str, source: Any, target: Any) -> None:
         )
 
 
-def check_overlap(name: str, target: Any, inputs: list) -> None:
+def check_overlap(rule: Rule, target: Any, inputs: list) -> None:
     """Refuse an `out` that shares memory with an input, unless it is that input, elementwise."""
     array = target.array
     for tensor in inputs:
@@ -182,7 +167,7 @@ def check_overlap(name: str, target: Any, inputs: list) -> None:
         if not np.may_share_memory(array, other):
             continue
         same = array.shape == other.shape and array.strides == other.strides
-        if same and array.ctypes.data == other.ctypes.data and name in ELEMENTWISE:
+        if same and array.ctypes.data == other.ctypes.data and rule.elementwise:
             continue
         try:
             shared = np.shares_memory(array, other, max_work=10_000)  # type: ignore[arg-type]
@@ -190,7 +175,7 @@ def check_overlap(name: str, target: Any, inputs: list) -> None:
             shared = False
         if shared:
             raise RuntimeError(
-                f"{name}: out shares memory with an input; clone() one of them before"
+                f"{rule.name}: out shares memory with an input; clone() one of them before"
             )
 
 

@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 import tinytensor
-from tinytensor import out
+from tinytensor import ops
 
 from .convert import NotHere, leaves, ours, theirs
 from .database import RANDOM, our_function, title
@@ -298,11 +298,18 @@ def outs(info: Any) -> Iterator[Case]:
             yield Case(label, lambda a=args, k=kwargs, t=targets: write_into(info, a, k, t))
 
 
+def is_elementwise(name: str) -> bool:
+    rule = getattr(getattr(ops, name), "out_rule", None)
+    return rule is not None and rule.elementwise
+
+
 # PyTorch's other functions do not all check out: some write beyond its memory.
 CHECKED = {
-    *out.ELEMENTWISE, *out.REDUCTIONS, "addmm", "amax", "amin", "arange", "baddbmm", "bmm", "cat",
-    "eye", "full", "gather", "hstack", "index_select", "linspace", "masked_select", "matmul", "max",
-    "min", "mm", "mv", "ones", "outer", "sort", "stack", "topk", "vstack", "zeros",
+    *(name for name in ops.NAMES if is_elementwise(name)), "addmm", "all", "amax", "amin", "any",
+    "arange", "argmax", "argmin", "baddbmm", "bmm", "cat", "cumprod", "cumsum", "eye", "full",
+    "gather", "hstack", "index_select", "linspace", "logcumsumexp", "logsumexp", "masked_select",
+    "matmul", "max", "mean", "min", "mm", "mv", "nanmean", "nansum", "norm", "ones", "outer",
+    "prod", "sort", "stack", "std", "sum", "topk", "var", "vstack", "zeros",
 }  # fmt: skip
 
 

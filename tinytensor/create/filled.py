@@ -12,6 +12,7 @@ from ..autograd.variable import Variable, wrap
 from ..backend import is_writable
 from ..devices import module_for
 from ..dtype import default_float, fitting, to_numpy_dtype
+from ..out import takes_out
 from .from_data import infer_dtype
 from .size_arguments import shape_of, size_from
 
@@ -26,24 +27,28 @@ def _make(name: str, size: tuple, dtype: Any, device: Any, requires_grad: bool) 
     return wrap(array).requires_grad_(requires_grad)
 
 
+@takes_out("dtype of out")
 def zeros(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False,
           **others: Any) -> Tensor:  # fmt: skip
     """Zeros of a shape: zeros(2, 3) or zeros((2, 3))."""
     return _make("zeros", size_from("zeros", size, others), dtype, device, requires_grad)
 
 
+@takes_out("dtype of out")
 def ones(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False,
          **others: Any) -> Tensor:  # fmt: skip
     """Ones of a shape."""
     return _make("ones", size_from("ones", size, others), dtype, device, requires_grad)
 
 
+@takes_out("dtype of out")
 def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool = False,
           **others: Any) -> Tensor:  # fmt: skip
     """An uninitialised tensor of a shape."""
     return _make("empty", size_from("empty", size, others), dtype, device, requires_grad)
 
 
+@takes_out("dtype of out")
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None,
          requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """A tensor of a shape filled with one value; dtype defaults to the value's."""
@@ -110,6 +115,7 @@ def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any 
     return _laid_out_as(input, full(input.shape, fill_value, requires_grad=requires_grad, **others))
 
 
+@takes_out("dtype of out")
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None,
         requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """Ones on the diagonal of an n × m matrix, zeros elsewhere."""

@@ -19,6 +19,7 @@ from ..backend import Array, xp
 from ..devices import module_for
 from ..dtype import default_float, finfo, int64, real_dtype, to_numpy_dtype
 from ..errors import ShapeError
+from ..out import takes_out
 from .generator import (
     Generator,
     default_generator_of,
@@ -75,6 +76,7 @@ def _float_only(name: str, dtype: np.dtype, also: str = "") -> None:
         raise NotImplementedError(f"{name}: got dtype {dtype}, expected a floating point dtype")
 
 
+@takes_out("dtype of out")
 def rand(*size: Any, generator: Generator | None = None, dtype: Any = None, device: Any = None,
          requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """Numbers uniform in [0, 1)."""
@@ -84,6 +86,7 @@ def rand(*size: Any, generator: Generator | None = None, dtype: Any = None, devi
     return wrap(array).requires_grad_(requires_grad)
 
 
+@takes_out("dtype of out")
 def randn(*size: Any, generator: Generator | None = None, dtype: Any = None, device: Any = None,
           requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """Numbers from the standard normal distribution."""
@@ -93,6 +96,7 @@ def randn(*size: Any, generator: Generator | None = None, dtype: Any = None, dev
     return wrap(array).requires_grad_(requires_grad)
 
 
+@takes_out("dtype of out")
 def randint(low: Any = None, high: Any = None, size: Any = None, *,
             generator: Generator | None = None, dtype: Any = int64, device: Any = None,
             requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
@@ -137,6 +141,7 @@ def _integer_range(dtype: np.dtype) -> tuple[int, int]:
     return int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
 
 
+@takes_out("dtype of out")
 def randperm(n: int, *, generator: Generator | None = None, dtype: Any = int64, device: Any = None,
              requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """The numbers 0 … n−1 in random order."""
@@ -176,6 +181,7 @@ def _like(input: Tensor, options: dict) -> dict:
     return {"dtype": input.dtype, "device": input.device, **given}
 
 
+@takes_out("cast")
 @np.errstate(all="ignore")  # overflow is inf, without a warning
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None,
            dtype: Any = None, device: Any = None, requires_grad: bool = False,
@@ -206,6 +212,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
     return _new(xp(noise), noise * float(std) + float(mean), noise.dtype, requires_grad)
 
 
+@takes_out("cast")
 def bernoulli(
     input: Tensor, p: float | None = None, *, generator: Generator | None = None
 ) -> Tensor:
@@ -225,6 +232,7 @@ def _coin(name: str, like: Array, p: Any, generator: Generator | None) -> Array:
     return generator_for(like, generator).uniform(like.shape, np.dtype(np.float64)) < p
 
 
+@takes_out("same dtype")
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
                 generator: Generator | None = None) -> Tensor:  # fmt: skip
     """num_samples indices from each row of weights: (C) → (S), (N, C) → (N, S)."""

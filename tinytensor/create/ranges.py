@@ -12,6 +12,7 @@ from ..autograd.variable import Variable, wrap
 from ..backend import Array
 from ..devices import module_for
 from ..dtype import default_float, to_numpy_dtype
+from ..out import takes_out
 from .from_data import INT64
 from .size_arguments import size_from
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
+@takes_out("dtype of out")
 def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = None,
            device: Any = None, requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """start, start + step, … below end; arange(end) starts at 0. int64 if all three are ints."""
@@ -80,6 +82,7 @@ def _evenly(name: str, start: Any, end: Any, steps: Any, dtype: np.dtype, device
     return module_for(device).where(index < steps // 2, start + step * index, upper)
 
 
+@takes_out("dtype of out")
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None,
              requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """`steps` numbers from start to end, both included, evenly apart."""
@@ -89,6 +92,7 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any
     return wrap(_to_dtype(array, numpy_dtype)).requires_grad_(requires_grad)
 
 
+@takes_out("dtype of out")
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None,
              device: Any = None, requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """base to the power of each number of linspace(start, end, steps)."""

@@ -13,6 +13,7 @@ from ..errors import ShapeError
 from ..ops.clamp import where
 from ..ops.reduce import prod
 from ..ops.return_types import linalg_inv_ex, linalg_slogdet, linalg_solve_ex
+from ..out import takes_out
 from .checks import (
     broadcast_batch,
     check_matrix,
@@ -84,6 +85,7 @@ def inv(A: Tensor) -> Tensor:
     return _inverse("linalg.inv", A)
 
 
+@takes_out("same dtype")
 def inverse(input: Tensor) -> Tensor:
     """The inverse of a square matrix, or of each in a batch: (…, n, n) → (…, n, n)."""
     return _inverse("inverse", input)

@@ -15,6 +15,7 @@ from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap
 from ..backend import Array, xp
 from ..kernels.machinery.route import accelerated
+from ..out import takes_out
 from .promote import (
     cast,
     common_dtype,
@@ -83,12 +84,14 @@ class Scale(Op):
         return g * self.c
 
 
+@takes_out("cast", elementwise=True)
 def add(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
     """input + alpha·other"""
     a, b = promote(input, other, "add")
     return Add.apply(a, b if alpha == 1 else _scaled("add", a, b, alpha))
 
 
+@takes_out("cast", elementwise=True)
 def sub(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
     """input − alpha·other"""
     if _is_bool(input) or _is_bool(other):
@@ -105,6 +108,7 @@ def rsub(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
     return sub(other, input, alpha=alpha)
 
 
+@takes_out("cast", elementwise=True)
 def mul(input: Operand, other: Operand) -> Tensor:
     """input·other"""
     return Mul.apply(*promote(input, other, "mul"))
@@ -218,6 +222,7 @@ def _is_integer_division(name: str, a: Array, b: Array) -> bool:
     return True
 
 
+@takes_out("cast", elementwise=True)
 def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> Tensor:
     """input / other; rounding_mode "trunc" rounds towards zero, "floor" downwards."""
     if rounding_mode is None:
@@ -231,16 +236,19 @@ def div(input: Operand, other: Operand, *, rounding_mode: str | None = None) -> 
     )
 
 
+@takes_out("cast", elementwise=True)
 def floor_divide(input: Operand, other: Operand) -> Tensor:
     """⌊input / other⌋"""
     return FloorDivide.apply(*promote(input, other, "floor_divide"))
 
 
+@takes_out("cast", elementwise=True)
 def remainder(input: Operand, other: Operand) -> Tensor:
     """input − other·⌊input / other⌋: Python's %, with the sign of `other`."""
     return Remainder.apply(*promote(input, other, "remainder"))
 
 
+@takes_out("cast", elementwise=True)
 def fmod(input: Operand, other: Operand) -> Tensor:
     """C's remainder, with the sign of `input`."""
     return Fmod.apply(*promote(input, other, "fmod"))
@@ -263,6 +271,7 @@ class Neg(Op):
         return -g
 
 
+@takes_out("same dtype", elementwise=True)
 def neg(input: Tensor) -> Tensor:
     """−input"""
     return Neg.apply(input)
@@ -309,6 +318,7 @@ class LerpByNumber(Op):
         return g * (1 - self.w) if self.needs(0) else None, g * self.w if self.needs(1) else None
 
 
+@takes_out("same dtype", elementwise=True)
 def lerp(input: Tensor, end: Tensor, weight: Operand) -> Tensor:
     """input + weight·(end − input): from `input` at weight 0 to `end` at weight 1."""
     require_float("lerp", input, NotImplementedError)
@@ -318,6 +328,7 @@ def lerp(input: Tensor, end: Tensor, weight: Operand) -> Tensor:
     return Lerp.apply(input, end, cast(weight, unwrap(input).dtype))
 
 
+@takes_out("cast", elementwise=True)
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
     """input + (value·tensor1)·tensor2"""
     dtype = common_dtype("addcmul", tensor1, tensor2)
@@ -326,6 +337,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
     return add(input, mul(_times(value, tensor1, dtype), tensor2))
 
 
+@takes_out("cast", elementwise=True)
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
     """input + (value·tensor1)/tensor2"""
     dtype = common_dtype("addcdiv", tensor1, tensor2)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ..autograd.arguments import array_of
 from ..autograd.op import Op
 from ..backend import Array
+from ..out import takes_out
 from .promote import common_dtype, promote_to
 
 if TYPE_CHECKING:
@@ -71,21 +72,25 @@ def _integers(name: str, kinds: str, a: Operand, b: Operand) -> tuple:
     return promote_to(dtype, a, b)
 
 
+@takes_out("cast", elementwise=True)
 def bitwise_and(input: Operand, other: Operand) -> Tensor:
     """The bits set in both; for bools: both are true."""
     return BitwiseAnd.apply(*_integers("bitwise_and", "biu", input, other))
 
 
+@takes_out("cast", elementwise=True)
 def bitwise_or(input: Operand, other: Operand) -> Tensor:
     """The bits set in at least one; for bools: at least one is true."""
     return BitwiseOr.apply(*_integers("bitwise_or", "biu", input, other))
 
 
+@takes_out("cast", elementwise=True)
 def bitwise_xor(input: Operand, other: Operand) -> Tensor:
     """The bits set in exactly one; for bools: exactly one is true."""
     return BitwiseXor.apply(*_integers("bitwise_xor", "biu", input, other))
 
 
+@takes_out("cast", elementwise=True)
 def bitwise_not(input: Tensor) -> Tensor:
     """Every bit flipped; for bools: not."""
     dtype = array_of("bitwise_not", input).dtype
@@ -94,11 +99,13 @@ def bitwise_not(input: Tensor) -> Tensor:
     return BitwiseNot.apply(input)
 
 
+@takes_out("cast", elementwise=True)
 def bitwise_left_shift(input: Operand, other: Operand) -> Tensor:
     """The bits moved up by `other` places."""
     return BitwiseLeftShift.apply(*_integers("bitwise_left_shift", "iu", input, other))
 
 
+@takes_out("cast", elementwise=True)
 def bitwise_right_shift(input: Operand, other: Operand) -> Tensor:
     """The bits moved down by `other` places; the sign stays."""
     return BitwiseRightShift.apply(*_integers("bitwise_right_shift", "iu", input, other))

@@ -12,6 +12,7 @@ from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..dtype import finfo
+from ..out import takes_out
 from .compare import isfinite, isnan
 from .masked import nonzero
 from .promote import (
@@ -44,6 +45,7 @@ class Where(Op):
         return None, da, db
 
 
+@takes_out("same dtype", elementwise=True)
 def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
     """`input` where the condition holds, else `other`; either may be a number.
 
@@ -136,21 +138,25 @@ class Fmin(Op):
         return Where.apply(chose_a, g, 0.0), Where.apply(chose_a, 0.0, g)
 
 
+@takes_out("cast", elementwise=True)
 def maximum(input: Operand, other: Operand) -> Tensor:
     """The larger of the two, elementwise; NaN if either is."""
     return Maximum.apply(*promote_ordered(input, other, "maximum"))
 
 
+@takes_out("cast", elementwise=True)
 def minimum(input: Operand, other: Operand) -> Tensor:
     """The smaller of the two, elementwise; NaN if either is."""
     return Minimum.apply(*promote_ordered(input, other, "minimum"))
 
 
+@takes_out("cast", elementwise=True)
 def fmax(input: Tensor, other: Tensor) -> Tensor:
     """The larger of the two, elementwise; NaN only if both are."""
     return Fmax.apply(*promote_ordered(input, other, "fmax"))
 
 
+@takes_out("cast", elementwise=True)
 def fmin(input: Tensor, other: Tensor) -> Tensor:
     """The smaller of the two, elementwise; NaN only if both are."""
     return Fmin.apply(*promote_ordered(input, other, "fmin"))
@@ -193,6 +199,7 @@ class Clamp(Op):
         return dx, dlow, dhigh
 
 
+@takes_out("cast", elementwise=True)
 def clamp(input: Tensor, min: Operand | None = None, max: Operand | None = None) -> Tensor:
     """input, held between the bounds min and max: numbers, tensors, or None for no bound."""
     if min is None and max is None:
@@ -214,12 +221,14 @@ def _check_clamped(name: str, input: Any, bound: Any) -> None:
         require_numbers(name, input, NotImplementedError)
 
 
+@takes_out("cast", elementwise=True)
 def clamp_min(input: Tensor, min: Operand) -> Tensor:
     """input, but at least min."""
     _check_clamped("clamp_min", input, min)
     return clamp(input, min)
 
 
+@takes_out("cast", elementwise=True)
 def clamp_max(input: Tensor, max: Operand) -> Tensor:
     """input, but at most max."""
     _check_clamped("clamp_max", input, max)
@@ -239,6 +248,7 @@ class NanToNum(Op):
         return Where.apply(isfinite(x), g, 0.0)
 
 
+@takes_out("same dtype", elementwise=True)
 def nan_to_num(
     input: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:

@@ -8,6 +8,7 @@ from ..autograd.arguments import require_tensor
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, is_array, xp
+from ..out import takes_out
 from .promote import library_of, promote, promote_ordered, require_same_dtype
 
 if TYPE_CHECKING:
@@ -63,31 +64,37 @@ class Ge(Question):
         return a >= b
 
 
+@takes_out("cast", elementwise=True)
 def eq(input: Operand, other: Operand) -> Tensor:
     """input = other, elementwise."""
     return Eq.apply(*promote(input, other, "eq"))
 
 
+@takes_out("cast", elementwise=True)
 def ne(input: Operand, other: Operand) -> Tensor:
     """input ≠ other, elementwise."""
     return Ne.apply(*promote(input, other, "ne"))
 
 
+@takes_out("cast", elementwise=True)
 def lt(input: Operand, other: Operand) -> Tensor:
     """input < other, elementwise."""
     return Lt.apply(*promote_ordered(input, other, "lt"))
 
 
+@takes_out("cast", elementwise=True)
 def le(input: Operand, other: Operand) -> Tensor:
     """input ≤ other, elementwise."""
     return Le.apply(*promote_ordered(input, other, "le"))
 
 
+@takes_out("cast", elementwise=True)
 def gt(input: Operand, other: Operand) -> Tensor:
     """input > other, elementwise."""
     return Gt.apply(*promote_ordered(input, other, "gt"))
 
 
+@takes_out("cast", elementwise=True)
 def ge(input: Operand, other: Operand) -> Tensor:
     """input ≥ other, elementwise."""
     return Ge.apply(*promote_ordered(input, other, "ge"))
@@ -226,24 +233,28 @@ class LogicalNot(Question):
         return xp(x).logical_not(x)
 
 
+@takes_out("cast", elementwise=True)
 def logical_and(input: Tensor, other: Tensor) -> Tensor:
     """Both are true, elementwise; a number is true unless it is 0."""
     _expect_tensors("logical_and", input, other)
     return LogicalAnd.apply(input, other)
 
 
+@takes_out("cast", elementwise=True)
 def logical_or(input: Tensor, other: Tensor) -> Tensor:
     """At least one is true, elementwise."""
     _expect_tensors("logical_or", input, other)
     return LogicalOr.apply(input, other)
 
 
+@takes_out("cast", elementwise=True)
 def logical_xor(input: Tensor, other: Tensor) -> Tensor:
     """Exactly one is true, elementwise."""
     _expect_tensors("logical_xor", input, other)
     return LogicalXor.apply(input, other)
 
 
+@takes_out("cast", elementwise=True)
 def logical_not(input: Tensor) -> Tensor:
     """Whether each element is 0 or False."""
     require_tensor("logical_not", input)

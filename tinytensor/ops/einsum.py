@@ -16,6 +16,7 @@ from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap
 from ..backend import Array, is_array
 from ..errors import ShapeError
+from ..out import takes_out
 from .dims import distinct_dims
 from .matmul import check_operands
 from .partial_views import diagonal
@@ -288,6 +289,7 @@ def _from_sublists(arguments: tuple) -> tuple[str, tuple]:
 # ------------------------------------------------------------------------------------------
 
 
+@takes_out("same dtype")
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """Sum of products over `dims`: the last `dims` of a with the first of b, or two lists of them.
 

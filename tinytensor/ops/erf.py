@@ -22,6 +22,7 @@ import numpy as np
 from ..autograd.op import Op
 from ..backend import Array, xp
 from ..kernels.machinery.constants import ERF_E, ERF_F
+from ..out import takes_out
 from .pointwise import exp
 from .promote import as_float
 
@@ -156,11 +157,13 @@ class Erfc(Op):
         return g * (exp(-(x * x)) * -TWO_OVER_SQRT_PI)
 
 
+@takes_out("cast", elementwise=True)
 def erf(input: Tensor) -> Tensor:
     """The error function, 2/√π · ∫₀ˣ exp(−t²) dt, elementwise."""
     return Erf.apply(as_float("erf", input))
 
 
+@takes_out("cast", elementwise=True)
 def erfc(input: Tensor) -> Tensor:
     """1 − erf(input), elementwise, without the loss of digits for large input."""
     return Erfc.apply(as_float("erfc", input))

@@ -18,6 +18,7 @@ import numpy as np
 
 from ..autograd.op import Op
 from ..backend import Array, xp
+from ..out import takes_out
 from .erf import erf_array, erfc_array, in_blocks
 from .pointwise import exp
 from .promote import as_float
@@ -248,16 +249,19 @@ class Erfinv(Op):
         return g * (exp(y * y) * (math.sqrt(math.pi) / 2))
 
 
+@takes_out("cast", elementwise=True)
 def lgamma(input: Tensor) -> Tensor:
     """The logarithm of |Γ(input)|, elementwise; ∞ at 0, −1, −2, …"""
     return Lgamma.apply(as_float("lgamma", input))
 
 
+@takes_out("cast", elementwise=True)
 def digamma(input: Tensor) -> Tensor:
     """The derivative of log Γ(input), elementwise; NaN at −1, −2, …"""
     return Digamma.apply(as_float("digamma", input))
 
 
+@takes_out("cast", elementwise=True)
 def polygamma(n: int, input: Tensor) -> Tensor:
     """The n-th derivative of digamma, elementwise; digamma itself for n = 0."""
     if isinstance(n, bool) or not isinstance(n, int):
@@ -269,11 +273,13 @@ def polygamma(n: int, input: Tensor) -> Tensor:
     return Polygamma.apply(as_float("polygamma", input), n)
 
 
+@takes_out("cast", elementwise=True)
 def erfinv(input: Tensor) -> Tensor:
     """The inverse of erf, elementwise; ±∞ at ±1 and NaN beyond."""
     return Erfinv.apply(as_float("erfinv", input))
 
 
+@takes_out("cast", elementwise=True)
 def mvlgamma(input: Tensor, p: int) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension p, elementwise.
 

@@ -15,6 +15,7 @@ from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..errors import ShapeError
+from ..out import takes_out
 from .accumulate import add_rows
 from .broadcast import atleast_1d, broadcast_to, common_shape
 from .dims import accepts_axis, normalize_dim
@@ -137,6 +138,7 @@ class Ungather(Op):
         return Gather.apply(g, self.dim, index)
 
 
+@takes_out("same dtype")
 @accepts_axis
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """out[i, j] = input[i, index[i, j]] for dim=1, and likewise for others; as index's shape.
@@ -156,6 +158,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     return y if shape else y.reshape(())
 
 
+@takes_out("same dtype")
 @accepts_axis
 def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
     """As gather, but input and indices are broadcast against each other, dim aside.
@@ -186,6 +189,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
     return gather(broadcast_to(input, tuple(mine)), dim, index)
 
 
+@takes_out("same dtype")
 @accepts_axis
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of input at the positions in `index` (one dimension) along dim, as a copy."""
@@ -202,6 +206,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 # ------------------------------------------------------------------------------------------
 
 
+@takes_out("same dtype")
 def take(input: Tensor, index: Tensor) -> Tensor:
     """input.reshape(-1)[index], as index's shape; a negative index counts from the end."""
     require_tensor("take", input)

@@ -13,6 +13,7 @@ from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap, wrap_like
 from ..backend import Array, is_array, xp
 from ..errors import ShapeError
+from ..out import takes_out
 from . import return_types
 from .promote import require_float
 
@@ -67,6 +68,7 @@ class Histc(Op):
         return counts.astype(x.dtype)
 
 
+@takes_out("same dtype")
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many elements lie in each of `bins` equal bins from min to max; others do not count.
 
@@ -101,6 +103,7 @@ class Histogram(Op):
             return y / (y.sum() * (edges[1:] - edges[:-1]))
 
 
+@takes_out("same dtype")
 def histogram(
     input: Tensor,
     bins: int | Tensor = 100,

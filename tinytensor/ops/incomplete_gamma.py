@@ -15,6 +15,7 @@ import numpy as np
 
 from ..autograd.op import Op
 from ..backend import Array, xp
+from ..out import takes_out
 from .gamma import lgamma, lgamma_array
 from .pointwise import exp, xlogy
 from .promote import promote, require_float
@@ -122,11 +123,13 @@ def _floats(name: str, a: Any, b: Any) -> tuple:
     return a, b
 
 
+@takes_out("cast", elementwise=True)
 def igamma(input: Tensor, other: Tensor) -> Tensor:
     """The regularised lower incomplete gamma function, elementwise; a gradient for other only."""
     return Igamma.apply(*_floats("igamma", input, other))
 
 
+@takes_out("cast", elementwise=True)
 def igammac(input: Tensor, other: Tensor) -> Tensor:
     """The regularised upper incomplete gamma function, elementwise; a gradient for other only."""
     return Igammac.apply(*_floats("igammac", input, other))

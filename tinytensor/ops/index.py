@@ -17,6 +17,7 @@ from ..autograd.variable import Variable, own_copy, unwrap, wrap
 from ..backend import Array, is_array, is_writable, xp
 from ..dtype import fitting, real_dtype
 from ..errors import ShapeError
+from ..out import takes_out
 from .accumulate import add_at_index
 from .convert import converted
 from .dims import normalize_dim
@@ -163,6 +164,7 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     return _put("select_scatter", input, src, basic)
 
 
+@takes_out("cast")
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
 ) -> Tensor:

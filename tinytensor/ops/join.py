@@ -15,6 +15,7 @@ from ..autograd.variable import unwrap
 from ..backend import Array, is_array, xp
 from ..dtype import promote_pair
 from ..errors import ShapeError
+from ..out import takes_out
 from .broadcast import atleast_1d, atleast_2d, atleast_3d
 from .dims import accepts_axis, as_ints, existing_dim, normalize_dim
 from .index import Slice
@@ -73,6 +74,7 @@ def _operands(name: str, tensors: Any) -> list:
     return [cast(x, dtype) for x in given]
 
 
+@takes_out("cast")
 @accepts_axis
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """The tensors one after the other along `dim`; their other sizes must agree.
@@ -105,18 +107,21 @@ def _cat(name: str, tensors: Any, dim: int) -> Any:
     return Cat.apply(dim, *[given[i] for i in kept])
 
 
+@takes_out("cast")
 @accepts_axis
 def concat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """cat, under another name."""
     return _cat("concat", tensors, dim)
 
 
+@takes_out("cast")
 @accepts_axis
 def concatenate(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """cat, under NumPy's name."""
     return _cat("concatenate", tensors, dim)
 
 
+@takes_out("cast")
 @accepts_axis
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors of one shape side by side, along a new dimension at place `dim`."""
@@ -130,22 +135,26 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     return Stack.apply(normalize_dim("stack", dim, len(first) + 1), *given)
 
 
+@takes_out("cast")
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """Side by side: along the second dimension, or the only one of 1-D tensors."""
     given = atleast_1d(_operands("hstack", tensors))
     return _cat("hstack", given, 0 if given[0].ndim == 1 else 1)
 
 
+@takes_out("cast")
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """On top of each other: along the first dimension; 1-D tensors are rows."""
     return _cat("vstack", atleast_2d(_operands("vstack", tensors)), 0)
 
 
+@takes_out("cast")
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """Behind each other: along the third dimension."""
     return _cat("dstack", atleast_3d(_operands("dstack", tensors)), 2)
 
 
+@takes_out("cast")
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """Side by side; 1-D tensors are columns."""
     given = _operands("column_stack", tensors)

@@ -10,6 +10,7 @@ from ..autograd.variable import unwrap
 from ..backend import Array, sum_over
 from ..errors import ShapeError
 from ..kernels.machinery.route import accelerated
+from ..out import takes_out
 from .arithmetic import add
 from .broadcast import expands_to
 from .einsum import einsum
@@ -153,6 +154,7 @@ def check_added(name: str, input: Any, a: Any, b: Any, shape: tuple) -> None:
     check_expands(name, "input", x.shape, tuple(shape))
 
 
+@takes_out("same dtype")
 def addmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1
 ) -> Tensor:
@@ -162,6 +164,7 @@ def addmm(
     return Addmm.apply(input, mat1, mat2, beta, alpha)
 
 
+@takes_out("same dtype")
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """β·input + α·(mat·vec), matrix times vector."""
     check_ranks("addmv", mat, vec, (2, 1))
@@ -169,6 +172,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: fl
     return Addmv.apply(input, mat, vec, beta, alpha)
 
 
+@takes_out("same dtype")
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """β·input + α·outer(vec1, vec2)."""
     if vec1.ndim != 1 or vec2.ndim != 1:
@@ -180,6 +184,7 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
     return Addmm.apply(input, vec1.reshape((m, 1)), vec2.reshape((1, n)), beta, alpha)
 
 
+@takes_out("same dtype")
 def baddbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1
 ) -> Tensor:
@@ -190,6 +195,7 @@ def baddbmm(
     return Baddbmm.apply(input, batch1, batch2, beta, alpha)
 
 
+@takes_out("same dtype")
 def addbmm(
     input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1
 ) -> Tensor:

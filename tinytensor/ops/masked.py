@@ -13,6 +13,7 @@ from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..dtype import fitting
 from ..errors import ShapeError
+from ..out import takes_out
 from .broadcast import atleast_1d, broadcast_to, common_shape
 from .index import Index, IndexPut
 from .promote import require_same_dtype
@@ -78,6 +79,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return IndexPut.apply(input, source.reshape(-1)[:needed], (array,))
 
 
+@takes_out("same dtype")
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where `mask` is True, in one dimension; mask and input are broadcast."""
     input, array = broadcast_with_mask("masked_select", input, mask)
@@ -124,6 +126,7 @@ class Nonzero(Op):
         return xp(x).argwhere(x)
 
 
+@takes_out("same dtype")
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The positions of the elements that are not zero: (N, input.ndim) int64.
 

@@ -14,6 +14,7 @@ from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap
 from ..backend import Array, is_array, xp
 from ..errors import ShapeError
+from ..out import takes_out
 from .arithmetic import mul
 from .dims import normalize_dim
 from .promote import promote
@@ -155,6 +156,7 @@ def check_ranks(name: str, input: Any, other: Any, ranks: tuple[int, int]) -> No
 # ------------------------------------------------------------------------------------------
 
 
+@takes_out("same dtype")
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The matrix product input·other.
 
@@ -186,6 +188,7 @@ def _sparse_product(input: Any, other: Any) -> Any:
     raise
 
 
+@takes_out("same dtype")
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices: (M, K) times (K, N) gives (M, N)."""
     try:
@@ -195,12 +198,14 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     return Matmul.apply(input, mat2)
 
 
+@takes_out("same dtype")
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """A batch of products: (B, M, K) times (B, K, N) gives (B, M, N)."""
     check_ranks("bmm", input, mat2, (3, 3))
     return Matmul.apply(input, mat2)
 
 
+@takes_out("same dtype")
 def mv(input: Tensor, vec: Tensor) -> Tensor:
     """Matrix times vector: (M, K) times (K,) gives (M,)."""
     try:
@@ -210,18 +215,21 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
     return Matmul.apply(input, vec)
 
 
+@takes_out("same dtype")
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """Σ input·tensor of two vectors of one length: a 0-d tensor."""
     check_ranks("dot", input, tensor, (1, 1))
     return Matmul.apply(input, tensor)
 
 
+@takes_out("same dtype")
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """Σ conj(input)·other of two vectors; as `dot` for real numbers."""
     check_ranks("vdot", input, other, (1, 1))
     return Matmul.apply(input.conj(), other)
 
 
+@takes_out("same dtype")
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """Sum of products over the last dimension of both: (…, K) and (…′, K) give (…, …′)."""
     a, b = array_of("inner", input), unwrap(other)
@@ -240,6 +248,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     return Matmul.apply(input, columns).reshape(a.shape[:-1] + b.shape[:-1])
 
 
+@takes_out("cast")
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """All products of two vectors: (M,) and (N,) give (M, N)."""
     a, b = array_of("outer", input), unwrap(vec2)
@@ -248,6 +257,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     return mul(input.reshape((a.size, 1)), vec2.reshape((1, b.size)))
 
 
+@takes_out("cast")
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """Kronecker product: each element of input, times all of other, laid out as blocks."""
     a, b = array_of("kron", input).shape, tuple(other.shape)
@@ -280,6 +290,7 @@ class Cross(Op):
         return da, db
 
 
+@takes_out("same dtype")
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The vector product along `dim`, which has length 3; by default the first such dimension."""
     a, b = array_of("cross", input), unwrap(other)

@@ -17,6 +17,7 @@ from ..backend import Array, xp
 from ..devices import module_for
 from ..dtype import to_numpy_dtype
 from ..errors import ShapeError
+from ..out import takes_out
 from .broadcast import atleast_2d
 from .convert import clone
 from .dims import as_ints, normalize_dim
@@ -62,6 +63,7 @@ def _check_matrix(name: str, input: Any) -> None:
         raise ShapeError(f"{name}: got shape {tuple(input.shape)}, expected at least 2 dimensions")
 
 
+@takes_out("same dtype")
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """The lower triangle of each matrix (the last two dimensions), zeros above it.
 
@@ -71,6 +73,7 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     return Tril.apply(input, operator.index(diagonal))
 
 
+@takes_out("same dtype")
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """The upper triangle of each matrix (the last two dimensions), zeros below it.
 
@@ -136,6 +139,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     return Undiagonal.apply(input, tuple(shape), operator.index(offset), first, second)
 
 
+@takes_out("same dtype")
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """A vector as the diagonal of a matrix, or the diagonal of a matrix as a vector (a copy)."""
     if array_of("diag", input).ndim == 1:

@@ -13,6 +13,7 @@ from ..autograd.arguments import array_of
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, is_array, xp
+from ..out import takes_out
 from . import return_types
 from .broadcast import atleast_1d
 from .clamp import maximum, minimum
@@ -88,18 +89,21 @@ def _extreme_dims(name: str, input: Any, dim: Any) -> tuple[int, ...]:
     return dims
 
 
+@takes_out("same dtype")
 @accepts_axis
 def amax(input: Tensor, dim: int | tuple = (), keepdim: bool = False) -> Tensor:
     """The largest value over `dim` (an int, a tuple, or all); equal ones share the gradient."""
     return Amax.apply(input, _extreme_dims("amax", input, dim), keepdim)
 
 
+@takes_out("same dtype")
 @accepts_axis
 def amin(input: Tensor, dim: int | tuple = (), keepdim: bool = False) -> Tensor:
     """The smallest value over `dim` (an int, a tuple, or all); equal ones share the gradient."""
     return Amin.apply(input, _extreme_dims("amin", input, dim), keepdim)
 
 
+@takes_out("same dtype")
 @accepts_axis
 def aminmax(
     input: Tensor, *, dim: int | None = None, keepdim: bool = False
@@ -178,6 +182,7 @@ def _along(name: str, input: Any, dim: Any) -> int:
     return dim
 
 
+@takes_out("cast")
 @accepts_axis
 def max(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor | None = None
@@ -205,6 +210,7 @@ def max(
     return return_types.max(*pick(input, dim, indices, keepdim))
 
 
+@takes_out("cast")
 @accepts_axis
 def min(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor | None = None
@@ -247,6 +253,7 @@ def _where_is(name: str, op: Any, input: Any, dim: Any, keepdim: bool) -> Any:
     return op.apply(input, dim, keepdim)
 
 
+@takes_out("cast")
 @accepts_axis
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the largest element along `dim`, or in the flattened tensor; the first of
@@ -254,6 +261,7 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
     return _where_is("argmax", Argmax, input, dim, keepdim)
 
 
+@takes_out("cast")
 @accepts_axis
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the smallest element along `dim`, or in the flattened tensor; the first of
@@ -303,6 +311,7 @@ def middle(x: Array, dim: int, ignore_nan: bool) -> Array:
     return library.take_along_axis(order, place, axis=dim)
 
 
+@takes_out("same dtype")
 @accepts_axis
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """median(x): the middle of all elements, the lower one of two; NaN if there is one.
@@ -316,6 +325,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     return return_types.median(*pick(input, dim, indices, keepdim))
 
 
+@takes_out("same dtype")
 @accepts_axis
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """As `median`, of what is not NaN."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..autograd.op import Op
 from ..backend import Array, xp
+from ..out import takes_out
 from .clamp import where
 from .promote import (
     apply_wide,
@@ -73,16 +74,19 @@ class Expm1(Op):
         return g * (y + 1)
 
 
+@takes_out("cast", elementwise=True)
 def exp(input: Tensor) -> Tensor:
     """e to the power of input, elementwise."""
     return Exp.apply(as_float("exp", input))
 
 
+@takes_out("cast", elementwise=True)
 def exp2(input: Tensor) -> Tensor:
     """2 to the power of input, elementwise."""
     return Exp2.apply(as_float("exp2", input))
 
 
+@takes_out("cast", elementwise=True)
 def expm1(input: Tensor) -> Tensor:
     """exp(input) − 1, elementwise, precise for small input."""
     return Expm1.apply(as_float("expm1", input))
@@ -174,26 +178,31 @@ class Xlogy(Op):
         return g * xlogy(counts, b), g * (a / b)
 
 
+@takes_out("cast", elementwise=True)
 def log(input: Tensor) -> Tensor:
     """The natural logarithm, elementwise: −inf at 0, NaN below."""
     return Log.apply(as_float("log", input))
 
 
+@takes_out("cast", elementwise=True)
 def log1p(input: Tensor) -> Tensor:
     """log(1 + input), elementwise, precise for small input."""
     return Log1p.apply(as_float("log1p", input))
 
 
+@takes_out("cast", elementwise=True)
 def log2(input: Tensor) -> Tensor:
     """The logarithm to base 2, elementwise."""
     return Log2.apply(as_float("log2", input))
 
 
+@takes_out("cast", elementwise=True)
 def log10(input: Tensor) -> Tensor:
     """The logarithm to base 10, elementwise."""
     return Log10.apply(as_float("log10", input))
 
 
+@takes_out("cast", elementwise=True)
 def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     """log(exp(input) + exp(other)), elementwise, without overflow."""
     a, b = promote(input, other, "logaddexp")
@@ -201,6 +210,7 @@ def logaddexp(input: Tensor, other: Tensor) -> Tensor:
     return Logaddexp.apply(a, b)
 
 
+@takes_out("cast", elementwise=True)
 def xlogy(input: Operand, other: Operand) -> Tensor:
     """input · log(other), elementwise, and 0 where input is 0, as the limit is."""
     return Xlogy.apply(*promote_float(input, other, "xlogy"))
@@ -253,11 +263,13 @@ class Logit(Op):
         return where(outside, elsewhere, g / (x * (1 - x)))
 
 
+@takes_out("cast", elementwise=True)
 def sigmoid(input: Tensor) -> Tensor:
     """1/(1 + exp(−input)), elementwise: from 0 to 1."""
     return apply_wide("sigmoid", Sigmoid, input)
 
 
+@takes_out("cast", elementwise=True)
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
     """The inverse of the sigmoid, log(p/(1 − p)), elementwise.
 

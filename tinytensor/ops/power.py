@@ -9,6 +9,7 @@ import numpy as np
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
+from ..out import takes_out
 from .clamp import where
 from .pointwise import log
 from .promote import (
@@ -85,6 +86,7 @@ class Pow(Op):
         return da, db
 
 
+@takes_out("cast", elementwise=True)
 def pow(input: Operand, exponent: Operand) -> Tensor:
     """input to the power of exponent; either may be a number."""
     base, power = promote(input, exponent, "pow")
@@ -103,6 +105,7 @@ def pow(input: Operand, exponent: Operand) -> Tensor:
     return Pow.apply(base, power)
 
 
+@takes_out("cast", elementwise=True)
 def float_power(input: Operand, exponent: Operand) -> Tensor:
     """input to the power of exponent, computed in float64 (complex128 for complex numbers)."""
     is_complex = common_dtype("float_power", input, exponent).kind == "c"
@@ -110,6 +113,7 @@ def float_power(input: Operand, exponent: Operand) -> Tensor:
     return pow(*promote_to(dtype, input, exponent))
 
 
+@takes_out("cast", elementwise=True)
 def square(input: Tensor) -> Tensor:
     """input²"""
     return pow(input, 2)
@@ -167,21 +171,25 @@ class Hypot(Op):
         return g * (a / y), g * (b / y)
 
 
+@takes_out("cast", elementwise=True)
 def sqrt(input: Tensor) -> Tensor:
     """The square root; NaN for negative numbers."""
     return Sqrt.apply(as_float("sqrt", input))
 
 
+@takes_out("cast", elementwise=True)
 def rsqrt(input: Tensor) -> Tensor:
     """1/√input"""
     return Rsqrt.apply(as_float("rsqrt", input))
 
 
+@takes_out("cast", elementwise=True)
 def reciprocal(input: Tensor) -> Tensor:
     """1/input"""
     return Reciprocal.apply(as_float("reciprocal", input))
 
 
+@takes_out("cast", elementwise=True)
 def hypot(input: Tensor, other: Tensor) -> Tensor:
     """√(input² + other²), without overflow in between."""
     a, b = promote_to(common_dtype("hypot", input, other), input, other)

@@ -14,6 +14,7 @@ from ..autograd.arguments import array_of, require_tensor
 from ..autograd.op import Op
 from ..backend import Array, sum_over, xp
 from ..dtype import int64, to_numpy_dtype
+from ..out import takes_out
 from .broadcast import broadcast_to
 from .dims import accepts_axis, keep_dims, normalize_dim, normalize_dims
 from .pointwise import exp
@@ -107,6 +108,7 @@ def reduced_dims(name: str, input: Any, dim: Any) -> tuple[int, ...] | None:
     return None if dim is None else normalize_dims(name, dim, array_of(name, input).ndim)
 
 
+@takes_out("dtype of out")
 @accepts_axis
 def sum(
     input: Tensor, dim: int | tuple | None = None, keepdim: bool = False, *, dtype: Any = None
@@ -115,6 +117,7 @@ def sum(
     return Sum.apply(_summable("sum", input, dtype), reduced_dims("sum", input, dim), keepdim)
 
 
+@takes_out("dtype of out")
 @accepts_axis
 def mean(
     input: Tensor, dim: int | tuple | None = None, keepdim: bool = False, *, dtype: Any = None
@@ -126,6 +129,7 @@ def mean(
     return Mean.apply(input, reduced_dims("mean", input, dim), keepdim)
 
 
+@takes_out("dtype of out")
 @accepts_axis
 def nansum(
     input: Tensor, dim: int | tuple | None = None, keepdim: bool = False, *, dtype: Any = None
@@ -137,6 +141,7 @@ def nansum(
     )
 
 
+@takes_out("dtype of out")
 @accepts_axis
 def nanmean(
     input: Tensor, dim: int | tuple | None = None, keepdim: bool = False, *, dtype: Any = None
@@ -180,6 +185,7 @@ class Prod(Op):
         return g * before * after
 
 
+@takes_out("dtype of out")
 @accepts_axis
 def prod(
     input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None
@@ -222,6 +228,7 @@ class Logsumexp(Op):
         return g.reshape(kept) * exp(x - y.reshape(kept))
 
 
+@takes_out("cast")
 @accepts_axis
 def logsumexp(input: Tensor, dim: int | tuple, keepdim: bool = False) -> Tensor:
     """log Σ exp(input) over `dim` (an int or a tuple), without overflow; −∞ of no elements."""
@@ -265,12 +272,14 @@ def _asked_dims(name: str, input: Any, dim: Any) -> tuple[int, ...] | None:
     return () if isinstance(dim, (tuple, list)) and not dim else reduced_dims(name, input, dim)
 
 
+@takes_out("same dtype")
 @accepts_axis
 def all(input: Tensor, dim: int | tuple | None = None, keepdim: bool = False) -> Tensor:
     """Whether all elements over `dim` (an int, a tuple, or all dims) are true, that is not 0."""
     return All.apply(input, _asked_dims("all", input, dim), keepdim)
 
 
+@takes_out("same dtype")
 @accepts_axis
 def any(input: Tensor, dim: int | tuple | None = None, keepdim: bool = False) -> Tensor:
     """Whether any element over `dim` (an int, a tuple, or all dims) is true, that is not 0."""

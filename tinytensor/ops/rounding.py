@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..autograd.op import Op
 from ..backend import Array, xp
+from ..out import takes_out
 from .promote import require_float, require_numbers, zeros_for
 
 if TYPE_CHECKING:
@@ -75,21 +76,25 @@ class Frac(Op):
         return g
 
 
+@takes_out("same dtype", elementwise=True)
 def floor(input: Tensor) -> Tensor:
     """Down to the next integer, elementwise. The dtype stays; so too in the functions below."""
     return Floor.apply(input)
 
 
+@takes_out("same dtype", elementwise=True)
 def ceil(input: Tensor) -> Tensor:
     """Up to the next integer, elementwise."""
     return Ceil.apply(input)
 
 
+@takes_out("same dtype", elementwise=True)
 def trunc(input: Tensor) -> Tensor:
     """Towards zero to the next integer, elementwise."""
     return Trunc.apply(input)
 
 
+@takes_out("same dtype", elementwise=True)
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """To the nearest integer, elementwise; halfway cases to the even one: 0.5 → 0, 1.5 → 2.
 
@@ -98,6 +103,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     return Round.apply(input, int(decimals))
 
 
+@takes_out("same dtype", elementwise=True)
 def frac(input: Tensor) -> Tensor:
     """The part after the point, with the sign of input, elementwise."""
     return Frac.apply(input)

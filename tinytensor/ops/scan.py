@@ -13,6 +13,7 @@ from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..dtype import int64, to_numpy_dtype
+from ..out import takes_out
 from . import return_types
 from .arithmetic import sub
 from .broadcast import atleast_1d
@@ -93,12 +94,14 @@ def _scan(name: str, op: Any, input: Any, dim: Any, dtype: Any = None) -> Any:
     return result if input.ndim else result.reshape(())
 
 
+@takes_out("dtype of out")
 @accepts_axis
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """The running sum along `dim`. Integers and booleans add up in int64."""
     return _scan("cumsum", Cumsum, input, dim, dtype)
 
 
+@takes_out("dtype of out")
 @accepts_axis
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """The running product along `dim`. Integers and booleans multiply in int64."""
@@ -141,6 +144,7 @@ def _log_add(earlier: tuple, later: tuple) -> tuple:
     return (larger + library.where(a == b, math.log(2), library.log1p(library.exp(-abs(a - b)))),)
 
 
+@takes_out("same dtype")
 @accepts_axis
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """log of the running sum of exp(input) along `dim`, without overflow."""
@@ -183,12 +187,14 @@ def _running_extreme(name: str, input: Any, dim: Any, smallest: bool) -> tuple[A
     return values, indices
 
 
+@takes_out("same dtype")
 @accepts_axis
 def cummax(input: Tensor, dim: int) -> return_types.cummax:
     """(values, indices) of the largest element so far along `dim`; the latest of equal ones."""
     return return_types.cummax(*_running_extreme("cummax", input, dim, smallest=False))
 
 
+@takes_out("same dtype")
 @accepts_axis
 def cummin(input: Tensor, dim: int) -> return_types.cummin:
     """(values, indices) of the smallest element so far along `dim`; the latest of equal ones."""
@@ -200,6 +206,7 @@ def cummin(input: Tensor, dim: int) -> return_types.cummin:
 # ------------------------------------------------------------------------------------------
 
 
+@takes_out("cast")
 @accepts_axis
 def diff(
     input: Tensor,

@@ -16,6 +16,7 @@ from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..errors import GradientError, ShapeError
+from ..out import takes_out
 from .accumulate import multiply_rows
 from .broadcast import atleast_1d, broadcast_to
 from .dims import accepts_axis, normalize_dim
@@ -146,6 +147,7 @@ def _prepare(name: str, input: Any, dim: int, index: Any, src: Any) -> tuple:
     return input, dim, index, src
 
 
+@takes_out("same dtype")
 @accepts_axis
 def scatter(
     input: Tensor,
@@ -180,6 +182,7 @@ def scatter(
     return y if shape else y.reshape(())
 
 
+@takes_out("same dtype")
 @accepts_axis
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy of input with src[i, j] added at [i, index[i, j]], for dim=1; other dims likewise."""
@@ -189,6 +192,7 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     return y if shape else y.reshape(())
 
 
+@takes_out("same dtype")
 @accepts_axis
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
@@ -259,6 +263,7 @@ def _prepare_source(name: str, input: Any, dim: int, index: Any, source: Any) ->
     return dim, index
 
 
+@takes_out("same dtype")
 @accepts_axis
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """A copy of input with alpha·(slice i of source) added to slice index[i], along dim."""
@@ -271,6 +276,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     return input + Unindex.apply(source, tuple(input.shape), slices_at(dim, index))
 
 
+@takes_out("same dtype")
 @accepts_axis
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy of input with slice index[i] replaced by slice i of source, along dim."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..autograd.arguments import array_of
 from ..autograd.op import Op
 from ..backend import Array, xp
+from ..out import takes_out
 from .promote import not_zero, require_numbers, zeros_for
 
 if TYPE_CHECKING:
@@ -61,16 +62,19 @@ class Sgn(Op):
         return (g - y * (y.conj() * g).real) * (size != 0) / not_zero(size)
 
 
+@takes_out("same dtype", elementwise=True)
 def abs(input: Tensor) -> Tensor:
     """|input|, real also for complex numbers: √(real² + imag²)."""
     return Abs.apply(input)
 
 
+@takes_out("same dtype", elementwise=True)
 def sign(input: Tensor) -> Tensor:
     """−1, 0 or 1, elementwise; for complex numbers see sgn."""
     return Sign.apply(input)
 
 
+@takes_out("same dtype", elementwise=True)
 def sgn(input: Tensor) -> Tensor:
     """sign(input) of real numbers; input/|input| of complex numbers, 0 where input is 0."""
     complex_numbers = array_of("sgn", input).dtype.kind == "c"

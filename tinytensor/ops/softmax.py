@@ -17,6 +17,7 @@ from ..backend import Array, sum_over, xp
 from ..create.generator import generator_for
 from ..dtype import to_numpy_dtype
 from ..kernels.machinery.route import accelerated
+from ..out import takes_out
 from .broadcast import atleast_1d
 from .dims import accepts_axis, normalize_dim
 from .pointwise import exp
@@ -80,6 +81,7 @@ def _apply(op: Any, input: Tensor, dim: int | None, dtype: Any) -> Tensor:
     return y if input.ndim else y.reshape(())
 
 
+@takes_out("same dtype")
 @accepts_axis
 def softmax(
     input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3
@@ -91,6 +93,7 @@ def softmax(
     return _apply(Softmax, input, dim, dtype)
 
 
+@takes_out("same dtype")
 @accepts_axis
 def log_softmax(
     input: Tensor, dim: int | None = None, dtype: Any = None, _stacklevel: int = 3

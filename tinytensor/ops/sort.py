@@ -11,6 +11,7 @@ from ..autograd.op import Op
 from ..autograd.variable import unwrap, wrap_like
 from ..backend import Array, is_array, xp
 from ..errors import ShapeError
+from ..out import takes_out
 from . import return_types
 from .broadcast import atleast_1d
 from .convert import contiguous
@@ -52,6 +53,7 @@ def _order(name: str, input: Any, dim: Any, descending: bool) -> tuple[Any, Any,
     return line, Argsort.apply(line, dim, bool(descending)), dim
 
 
+@takes_out("same dtype")
 @accepts_axis
 def sort(
     input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False
@@ -72,11 +74,13 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
     return indices.reshape(input.shape)
 
 
+@takes_out("same dtype")
 def msort(input: Tensor) -> Tensor:
     """The values sorted along the first dimension."""
     return sort(input, 0).values
 
 
+@takes_out("same dtype")
 @accepts_axis
 def topk(
     input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
@@ -98,6 +102,7 @@ def topk(
     return return_types.topk(values, indices)
 
 
+@takes_out("same dtype")
 @accepts_axis
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> return_types.kthvalue:
     """(values, indices) of the k-th smallest element along `dim`; k counts from 1."""
@@ -224,6 +229,7 @@ class Searchsorted(Op):
         return (before <= each if right else before < each).sum(axis=-1)
 
 
+@takes_out("same dtype")
 def searchsorted(
     sorted_sequence: Tensor,
     input: Any,
@@ -265,6 +271,7 @@ def _in_order(sequence: Any, sorter: Any) -> Any:
     return gather(sequence, -1, sorter)
 
 
+@takes_out("same dtype")
 def bucketize(
     input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
@@ -302,6 +309,7 @@ class Isin(Op):
         return xp(x).isin(x, test, invert=invert)
 
 
+@takes_out("same dtype")
 def isin(
     elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:

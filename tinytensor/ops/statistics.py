@@ -14,6 +14,7 @@ from ..autograd.site import warn
 from ..autograd.variable import Variable, unwrap
 from ..backend import Array, xp
 from ..errors import ShapeError
+from ..out import takes_out
 from . import return_types
 from .arithmetic import lerp
 from .broadcast import atleast_1d
@@ -48,6 +49,7 @@ class Mode(Op):
         return lib.take_along_axis(order, lib.expand_dims(last, dim), dim)
 
 
+@takes_out("same dtype")
 @accepts_axis
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.mode:
     """(values, indices) of the most frequent element along `dim`, in a tie the smallest."""
@@ -68,6 +70,7 @@ _BETWEEN: dict[str, Callable[[float], float]] = {
 }
 
 
+@takes_out("same dtype")
 @accepts_axis
 def quantile(
     input: Tensor,

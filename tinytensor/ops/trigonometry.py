@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
+from ..out import takes_out
 from .power import sqrt
 from .promote import as_float, not_zero, promote_float
 
@@ -61,16 +62,19 @@ class Tan(Op):
         return g * (y * y + 1)
 
 
+@takes_out("cast", elementwise=True)
 def sin(input: Tensor) -> Tensor:
     """The sine of an angle in radians, elementwise."""
     return Sin.apply(as_float("sin", input))
 
 
+@takes_out("cast", elementwise=True)
 def cos(input: Tensor) -> Tensor:
     """The cosine of an angle in radians, elementwise."""
     return Cos.apply(as_float("cos", input))
 
 
+@takes_out("cast", elementwise=True)
 def tan(input: Tensor) -> Tensor:
     """The tangent of an angle in radians, elementwise."""
     return Tan.apply(as_float("tan", input))
@@ -137,21 +141,25 @@ class Atan2(Op):
         return scaled * b if self.needs(0) else None, -scaled * a if self.needs(1) else None
 
 
+@takes_out("cast", elementwise=True)
 def asin(input: Tensor) -> Tensor:
     """The angle, −π/2 to π/2, whose sine is input, elementwise; NaN outside of [−1, 1]."""
     return Asin.apply(as_float("asin", input))
 
 
+@takes_out("cast", elementwise=True)
 def acos(input: Tensor) -> Tensor:
     """The angle, 0 to π, whose cosine is input, elementwise; NaN outside of [−1, 1]."""
     return Acos.apply(as_float("acos", input))
 
 
+@takes_out("cast", elementwise=True)
 def atan(input: Tensor) -> Tensor:
     """The angle, −π/2 to π/2, whose tangent is input, elementwise."""
     return Atan.apply(as_float("atan", input))
 
 
+@takes_out("cast", elementwise=True)
 def atan2(input: Tensor, other: Tensor) -> Tensor:
     """The angle of the point (other, input), −π to π, elementwise: arctan(input/other) with the
     quadrant taken from the signs. The shapes are broadcast.
@@ -204,16 +212,19 @@ class Tanh(Op):
         return g - g * (y * y)
 
 
+@takes_out("cast", elementwise=True)
 def sinh(input: Tensor) -> Tensor:
     """(exp x − exp −x)/2, elementwise."""
     return Sinh.apply(as_float("sinh", input))
 
 
+@takes_out("cast", elementwise=True)
 def cosh(input: Tensor) -> Tensor:
     """(exp x + exp −x)/2, elementwise."""
     return Cosh.apply(as_float("cosh", input))
 
 
+@takes_out("cast", elementwise=True)
 def tanh(input: Tensor) -> Tensor:
     """sinh x / cosh x, elementwise: from −1 to 1."""
     return Tanh.apply(as_float("tanh", input))
@@ -265,16 +276,19 @@ class Atanh(Op):
         return g / (1 - x * x)
 
 
+@takes_out("cast", elementwise=True)
 def asinh(input: Tensor) -> Tensor:
     """The inverse of sinh, elementwise."""
     return Asinh.apply(as_float("asinh", input))
 
 
+@takes_out("cast", elementwise=True)
 def acosh(input: Tensor) -> Tensor:
     """The inverse of cosh, elementwise; NaN below 1."""
     return Acosh.apply(as_float("acosh", input))
 
 
+@takes_out("cast", elementwise=True)
 def atanh(input: Tensor) -> Tensor:
     """The inverse of tanh, elementwise; ±inf at ±1, NaN beyond."""
     return Atanh.apply(as_float("atanh", input))

@@ -9,6 +9,7 @@ from ..autograd.arguments import require_tensor
 from ..autograd.op import Op
 from ..backend import Array, xp
 from ..dtype import to_numpy_dtype
+from ..out import takes_out
 from .dims import accepts_axis, keep_dims, normalize_dims
 from .minmax import amax, amin
 from .promote import cast, not_zero, require_float
@@ -81,6 +82,7 @@ def _variance_arguments(name: str, input: Any, dim: Any, unbiased: Any, correcti
     return normalize_dims(name, dim, input.ndim), correction
 
 
+@takes_out("cast")
 @accepts_axis
 def var(
     input: Tensor,
@@ -99,6 +101,7 @@ def var(
     return Var.apply(input, dims, correction, keepdim)
 
 
+@takes_out("cast")
 @accepts_axis
 def std(
     input: Tensor,
@@ -176,6 +179,7 @@ class Norm(Op):
         return dx
 
 
+@takes_out("same dtype")
 @accepts_axis
 def norm(
     input: Tensor,

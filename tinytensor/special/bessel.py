@@ -13,6 +13,7 @@ from ..backend import Array, xp
 from ..ops.clamp import where
 from ..ops.promote import apply_wide, not_zero
 from ..ops.sign import sign
+from ..out import takes_out
 from .scipy_functions import evaluate, scipy_function, without_gradient
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def _or_half(x: Any, slope: Any) -> Any:
     return where(x == 0, 0.5, slope)
 
 
+@takes_out("cast", elementwise=True)
 def i0(input: Tensor) -> Tensor:
     """The modified Bessel function of the first kind and order 0, elementwise."""
     return apply_wide("i0", I0, input)

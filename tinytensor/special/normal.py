@@ -14,6 +14,7 @@ from ..ops.clamp import where
 from ..ops.erf import erfc_array, in_blocks
 from ..ops.pointwise import exp, log, log1p
 from ..ops.promote import apply_wide, not_zero, zeros_for
+from ..out import takes_out
 from .scipy_functions import evaluate, float_operands
 
 if TYPE_CHECKING:
@@ -192,6 +193,7 @@ class SincSlope(Op):
         return -(g * where(x == 0, math.pi**2 / 3, slope))
 
 
+@takes_out("cast", elementwise=True)
 def sinc(input: Tensor) -> Tensor:
     """sin(π·input)/(π·input), elementwise, and 1 at 0."""
     return apply_wide("sinc", Sinc, input)
