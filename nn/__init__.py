@@ -3,7 +3,8 @@
 Every public name is here: nn.Linear, nn.GPT, nn.generate … The files behind them:
 
 modules       module        Module: parameters, buffers and submodules
-              module_hooks  hooks around forward and backward
+              module_hooks, backward_hooks  hooks around forward and backward
+              global_hooks  hooks of all modules, as in torch.nn.modules.module
               module_state  train/eval mode, dtype and device
               state_dict    state_dict, load_state_dict and their hooks
               parameter, parameter_container  Parameter, ParameterList, ParameterDict
@@ -20,7 +21,7 @@ layers        linear        Linear, Bilinear, Embedding
               convolution, pooling, padding, resample
               unpooling, fractional_pooling  MaxUnpool; FractionalMaxPool, LPPool
               norm          batch, layer, group, instance and RMS norm
-              response_norm LocalResponseNorm, SyncBatchNorm
+              response_norm, sync_batch_norm  LocalResponseNorm; SyncBatchNorm
               dropout, activation, rrelu, distance
               residual      five forms of skip connection
               recurrent, recurrent_base  RNN, LSTM, GRU and their cells
@@ -73,6 +74,7 @@ from . import (
     residual,
     response_norm,
     rrelu,
+    sync_batch_norm,
     transformer,
     transformer_layers,
     unpooling,
@@ -129,6 +131,7 @@ from .residual import *
 from .response_norm import *
 from .rrelu import *
 from .summary import summary
+from .sync_batch_norm import *
 from .transformer import *
 from .transformer_layers import *
 from .unpooling import *
@@ -173,6 +176,7 @@ __all__ += resample.__all__
 __all__ += response_norm.__all__
 __all__ += residual.__all__
 __all__ += rrelu.__all__
+__all__ += sync_batch_norm.__all__
 __all__ += transformer.__all__
 __all__ += transformer_layers.__all__
 __all__ += unpooling.__all__

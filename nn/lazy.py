@@ -74,7 +74,7 @@ class LazyModuleMixin:
             )
         module._initialize_hook.remove()
         del module._initialize_hook
-        if not any(vars(module._hooks).values()):  # without hooks, calls are faster
+        if not module._hooks.any():  # without hooks, calls are faster
             object.__setattr__(module, "_hooks", None)
         if module.cls_to_become is not None:
             module.__class__ = module.cls_to_become

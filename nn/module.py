@@ -16,7 +16,8 @@ from tinytensor.autograd.mode import state
 from tinytensor.tensor import Tensor
 from tinytensor.text import one_line
 
-from .module_hooks import ModuleHooks, call_with_hooks
+from .global_hooks import as_registered, registered
+from .module_hooks import ModuleHooks, call_with_hooks, everywhere
 from .module_state import ModuleState
 from .parameter import Buffer, Parameter
 
@@ -83,7 +84,7 @@ class Module(ModuleState, ModuleHooks):
         path = self._path_below(caller and caller[0], scope)
         mode.call, mode.scope = (self, path, caller), path
         try:
-            if self._hooks is None:
+            if self._hooks is None and not everywhere.active:
                 return self.forward(*args, **kwargs)
             return call_with_hooks(self, args, kwargs)
         except Exception as error:
@@ -139,12 +140,12 @@ class Module(ModuleState, ModuleHooks):
             )
         if isinstance(value, Parameter):
             self._make_room(name, self._parameters)
-            self._parameters[name] = value
+            self._parameters[name] = as_registered(registered.parameter, self, name, value)
         elif registers and name in self._parameters:
             self._parameters[name] = self._only_none(name, value, "Parameter")
         elif isinstance(value, Module):
             self._make_room(name, self._modules)
-            self._modules[name] = value
+            self._modules[name] = as_registered(registered.module, self, name, value)
             _Registrations.count += 1
         elif registers and name in self._modules:
             self._modules[name] = self._only_none(name, value, "Module")
@@ -153,7 +154,8 @@ class Module(ModuleState, ModuleHooks):
             self.register_buffer(name, value, value.persistent)
         elif registers and name in self._buffers:
             known = isinstance(value, Tensor)
-            self._buffers[name] = value if known else self._only_none(name, value, "Tensor")
+            value = value if known else self._only_none(name, value, "Tensor")
+            self._buffers[name] = as_registered(registered.buffer, self, name, value)
         else:
             super().__setattr__(name, value)
 
@@ -210,6 +212,8 @@ class Module(ModuleState, ModuleHooks):
                 f"{type(self).__name__}: parameter {name!r} is a {type(param).__name__}, expected "
                 "a Parameter or None"
             )
+        if param is not None:
+            param = as_registered(registered.parameter, self, name, param)
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
@@ -220,7 +224,7 @@ class Module(ModuleState, ModuleHooks):
                 f"{type(self).__name__}: buffer {name!r} is a {type(tensor).__name__}, expected "
                 "a Tensor or None"
             )
-        self._buffers[name] = tensor
+        self._buffers[name] = as_registered(registered.buffer, self, name, tensor)
         if persistent:
             self._transient.discard(name)
         else:
@@ -234,7 +238,7 @@ class Module(ModuleState, ModuleHooks):
                 f"{type(self).__name__}: module {name!r} is a {type(module).__name__}, expected "
                 "a Module or None"
             )
-        self._modules[name] = module
+        self._modules[name] = as_registered(registered.module, self, name, module)
         _Registrations.count += 1
 
     add_module = register_module

@@ -1,34 +1,70 @@
-"""Hooks: functions that run before or after a module's forward and backward."""
+"""Hooks: functions that run before or after a module's forward and backward.
+
+A hook belongs to one module (`module.register_forward_hook`), or to all of them
+(`nn.modules.module.register_module_forward_hook`, in global_hooks.py): those of all modules run
+first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable
 from typing import Any
 
-import numpy as np
-
 from tinytensor.autograd.hooks import RemovableHandle
-from tinytensor.autograd.op import Op
-from tinytensor.autograd.settings import is_grad_enabled
-from tinytensor.autograd.variable import wrap
-from tinytensor.backend import is_array
 from tinytensor.tensor import Tensor
+
+from .backward_hooks import Watched
 
 
 class Hooks:
-    """The hooks of one module, by kind and in the order in which they were registered."""
+    """Hooks by kind, in the order in which they were registered: {id of the handle: hook}.
+
+    The further dicts hold the ids of hooks that were registered with an option.
+    """
 
     def __init__(self) -> None:
-        self.before: dict[int, tuple[Callable, bool]] = {}  # hook, whether it takes kwargs
-        self.after: dict[int, tuple[Callable, bool, bool]] = {}  # …, whether it runs after errors
-        self.before_backward: dict[int, Callable] = {}
-        self.after_backward: dict[int, Callable] = {}
+        self.forward_pre: dict[int, Callable] = {}
+        self.forward_pre_with_kwargs: dict[int, bool] = {}
+        self.forward: dict[int, Callable] = {}
+        self.forward_with_kwargs: dict[int, bool] = {}
+        self.forward_always_called: dict[int, bool] = {}
+        self.backward_pre: dict[int, Callable] = {}
+        self.backward: dict[int, Callable] = {}
+        self.backward_is_full: bool | None = None  # None until there is one
+
+    def any(self) -> bool:
+        return bool(self.forward_pre or self.forward or self.backward_pre or self.backward)
+
+    def add_backward(self, hook: Callable, full: bool, prepend: bool = False) -> RemovableHandle:
+        """Register a backward hook; those of the deprecated kind do not mix with full ones."""
+        if self.backward_is_full is (not full):
+            raise RuntimeError(
+                "register_backward_hook: got both full and other backward hooks, expected one kind "
+                "only; use register_full_backward_hook"
+            )
+        self.backward_is_full = full
+        return add(self.backward, hook, prepend)
 
 
-def add(kind: dict, hook: Any, prepend: bool = False) -> RemovableHandle:
-    """Register a hook; the handle's remove() removes it."""
-    handle = RemovableHandle(kind)
+class Everywhere(Hooks):
+    """Hooks of all modules. `active` may stay True after the last was removed, until a call."""
+
+    active = False
+
+
+everywhere = Everywhere()
+
+
+def add(
+    kind: dict, hook: Any, prepend: bool = False, options: Iterable[tuple[dict, bool]] = ()
+) -> RemovableHandle:
+    """Register a hook; the handle's remove() removes it, also from the dicts of its options."""
+    chosen = [ids for ids, used in options if used]
+    handle = RemovableHandle(kind, extra_dict=chosen)
     kind[handle.id] = hook
+    for ids in chosen:
+        ids[handle.id] = True
     if prepend:
         others = [key for key in kind if key != handle.id]
         for key in others:
@@ -36,10 +72,31 @@ def add(kind: dict, hook: Any, prepend: bool = False) -> RemovableHandle:
     return handle
 
 
+def _kind(name: str) -> property:
+    """A dict of Hooks as an attribute of the module, as code that clears hooks uses it."""
+
+    def get(module: Any) -> Any:
+        return getattr(module._own_hooks(), name)
+
+    def put(module: Any, hooks: Any) -> None:
+        setattr(module._own_hooks(), name, hooks)
+
+    return property(get, put)
+
+
 class ModuleHooks:
     """The part of Module that registers hooks."""
 
     _hooks: Any  # Hooks, or None for a module without any
+
+    _forward_pre_hooks = _kind("forward_pre")
+    _forward_pre_hooks_with_kwargs = _kind("forward_pre_with_kwargs")
+    _forward_hooks = _kind("forward")
+    _forward_hooks_with_kwargs = _kind("forward_with_kwargs")
+    _forward_hooks_always_called = _kind("forward_always_called")
+    _backward_pre_hooks = _kind("backward_pre")
+    _backward_hooks = _kind("backward")
+    _is_full_backward_hook = _kind("backward_is_full")
 
     def _own_hooks(self) -> Hooks:
         if self._hooks is None:
@@ -50,7 +107,9 @@ class ModuleHooks:
         self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False
     ) -> RemovableHandle:
         """Call hook(module, args[, kwargs]) before forward; it may return other arguments."""
-        return add(self._own_hooks().before, (hook, with_kwargs), prepend)
+        own = self._own_hooks()
+        options = (own.forward_pre_with_kwargs, with_kwargs)
+        return add(own.forward_pre, hook, prepend, [options])
 
     def register_forward_hook(
         self, hook: Callable, *, prepend: bool = False, with_kwargs: bool = False,
@@ -60,49 +119,96 @@ class ModuleHooks:
 
         always_call: call it also when forward raises an error, with None as the output.
         """
-        return add(self._own_hooks().after, (hook, with_kwargs, always_call), prepend)
+        return add_forward(self._own_hooks(), hook, prepend, with_kwargs, always_call)
 
     def register_full_backward_pre_hook(
         self, hook: Callable, prepend: bool = False
     ) -> RemovableHandle:
         """Call hook(module, grad_output) before backward enters the module."""
-        return add(self._own_hooks().before_backward, hook, prepend)
+        return add(self._own_hooks().backward_pre, hook, prepend)
 
     def register_full_backward_hook(self, hook: Callable, prepend: bool = False) -> RemovableHandle:
         """Call hook(module, grad_input, grad_output) after backward has left the module."""
-        return add(self._own_hooks().after_backward, hook, prepend)
+        return self._own_hooks().add_backward(hook, True, prepend)
 
     def register_backward_hook(self, hook: Callable) -> RemovableHandle:
         """register_full_backward_hook, under its deprecated name."""
-        return self.register_full_backward_hook(hook)
+        return self._own_hooks().add_backward(hook, False)
+
+
+def add_forward(
+    hooks: Hooks, hook: Callable, prepend: bool, with_kwargs: bool, always_call: bool
+) -> RemovableHandle:
+    options = [
+        (hooks.forward_with_kwargs, with_kwargs),
+        (hooks.forward_always_called, always_call),
+    ]
+    return add(hooks.forward, hook, prepend, options)
 
 
 def call_with_hooks(module: Any, args: tuple, kwargs: dict) -> Any:
-    """module.forward(*args, **kwargs) with the module's hooks around it."""
-    hooks: Hooks = module._hooks
+    """module.forward(*args, **kwargs) with the hooks of all modules and its own around it."""
+    everywhere.active = everywhere.any()
+    own: Hooks = module._hooks or _NONE
     called: set[int] = set()
+    output = None
     try:
-        args, kwargs = _before(module, args, kwargs)
-        watched = Watched(module) if hooks.before_backward or hooks.after_backward else None
-        if watched is not None:
+        args, kwargs = _before(module, own, args, kwargs)
+        watched = None
+        pre = [*everywhere.backward_pre.values(), *own.backward_pre.values()]
+        post = [*everywhere.backward.values(), *own.backward.values()]
+        if pre or post:
+            watched = Watched(module, pre, post)
             args = watched.inputs(args)
         output = module.forward(*args, **kwargs)
-        for key, (hook, takes_kwargs, _) in list(hooks.after.items()):
+        for hooks, key, hook in _each(own, "forward"):
             called.add(key)
-            seen = (args, kwargs, output) if takes_kwargs else (args, output)
-            result = hook(module, *seen)
+            seen = (args, kwargs) if key in hooks.forward_with_kwargs else (args,)
+            result = hook(module, *seen, output)
             output = output if result is None else result
-        return output if watched is None else watched.outputs(output)
+        if watched is None:
+            return output
+        if not isinstance(output, (Tensor, tuple)):
+            warnings.warn(
+                f"{type(module).__name__}: got an output of type {type(output).__name__}; for "
+                "backward hooks to be called, it should be a Tensor or a tuple of Tensors",
+                stacklevel=3,
+            )
+        return watched.outputs(output)
     except Exception:
-        for key, (hook, takes_kwargs, always) in list(hooks.after.items()):
-            if always and key not in called:
-                hook(module, *((args, kwargs, None) if takes_kwargs else (args, None)))
+        for hooks, key, hook in _each(own, "forward"):
+            if key not in hooks.forward_always_called or key in called:
+                continue
+            seen = (args, kwargs) if key in hooks.forward_with_kwargs else (args,)
+            try:
+                result = hook(module, *seen, output)
+            except Exception as error:
+                warnings.warn(
+                    f"{type(module).__name__}: a forward hook with always_call=True raised an "
+                    f"exception that was silenced as another error was raised in forward: {error}",
+                    stacklevel=3,
+                )
+            else:
+                output = output if result is None else result
         raise
 
 
-def _before(module: Any, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+_NONE = Hooks()  # of a module without hooks
+
+
+def _each(own: Hooks, kind: str) -> list[tuple[Hooks, int, Callable]]:
+    """(where it is registered, id, hook): first those of all modules, then the module's own."""
+    return [
+        (hooks, key, hook)
+        for hooks in (everywhere, own)
+        for key, hook in getattr(hooks, kind).items()
+    ]
+
+
+def _before(module: Any, own: Hooks, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
     """Run the forward pre-hooks; return the arguments, as the hooks changed them."""
-    for hook, takes_kwargs in list(module._hooks.before.values()):
+    for hooks, key, hook in _each(own, "forward_pre"):
+        takes_kwargs = key in hooks.forward_pre_with_kwargs
         result = hook(module, args, kwargs) if takes_kwargs else hook(module, args)
         if result is None:
             continue
@@ -116,100 +222,3 @@ def _before(module: Any, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
                 "(new args, new kwargs)"
             )
     return args, kwargs
-
-
-# ------------------------------------------------------------------------------------------
-# Backward
-# ------------------------------------------------------------------------------------------
-
-
-class Gate(Op):
-    """y = x, for several tensors at once;  dx = the module's hooks applied to g"""
-
-    def forward(self, run: Callable, *tensors: Any) -> tuple:
-        self.run = run
-        return tuple(t.view() for t in tensors)
-
-    def backward(self, *grads: Any) -> tuple:
-        return (None, *self.run(grads))
-
-
-class Watched:
-    """One call of a module with backward hooks, which run at gates on its outputs and inputs.
-
-    Hooks get one gradient for each argument and each output, None for those that are not tracked.
-    """
-
-    def __init__(self, module: Any):
-        self.module = module
-        self.hooks: Hooks = module._hooks
-        self.inputs_tracked = False
-        self.arguments = 0
-        self.grad_output: tuple = ()
-
-    def inputs(self, args: tuple) -> tuple:
-        """Pass the arguments through a gate that sees the gradients of the inputs."""
-        self.arguments = len(args)
-        gated = self._through_gate(args, self._at_inputs)
-        self.inputs_tracked = gated is not args
-        return gated
-
-    def outputs(self, output: Any) -> Any:
-        """Pass the output through a gate that sees the gradients of the outputs."""
-        values = output if isinstance(output, tuple) else (output,)
-        gated = self._through_gate(values, self._at_outputs)
-        return gated if isinstance(output, tuple) else gated[0]
-
-    def _through_gate(self, values: tuple, at_gate: Callable) -> tuple:
-        places = [i for i, v in enumerate(values) if isinstance(v, Tensor) and v.requires_grad]
-        if not places or not is_grad_enabled():
-            return values
-
-        def run(grads: tuple) -> tuple:
-            seen: list = [None] * len(values)
-            for i, g in zip(places, grads):
-                seen[i] = _as_tensor(g)
-            changed = at_gate(tuple(seen))
-            return _as_given(tuple(changed[i] for i in places), grads)
-
-        result = list(values)
-        for i, tensor in zip(places, Gate.apply(run, *(values[i] for i in places))):
-            result[i] = tensor
-        return tuple(result)
-
-    def _at_outputs(self, grads: tuple) -> tuple:
-        for hook in list(self.hooks.before_backward.values()):
-            grads = _replaced(grads, hook(self.module, grads))
-        self.grad_output = grads
-        if not self.inputs_tracked:  # no gradient will reach the inputs
-            self._at_inputs((None,) * self.arguments)
-        return grads
-
-    def _at_inputs(self, grads: tuple) -> tuple:
-        for hook in list(self.hooks.after_backward.values()):
-            grads = _replaced(grads, hook(self.module, grads, self.grad_output))
-        return grads
-
-
-def _replaced(grads: tuple, result: Any) -> tuple:
-    """The gradients that a hook returned, or those that it was given."""
-    if result is None:
-        return grads
-    changed = result if isinstance(result, tuple) else (result,)
-    if len(changed) != len(grads):
-        raise RuntimeError(
-            f"a backward hook returned {len(changed)} gradients, expected {len(grads)}"
-        )
-    return changed
-
-
-def _as_tensor(gradient: Any) -> Any:
-    if gradient is None or isinstance(gradient, Tensor):
-        return gradient
-    return wrap(gradient if is_array(gradient) else np.asarray(gradient))
-
-
-def _as_given(tensors: tuple, grads: tuple) -> tuple:
-    """Unwrap each tensor whose gradient arrived as a raw array."""
-    pairs = zip(tensors, grads)
-    return tuple(t.array if t is not None and not isinstance(g, Tensor) else t for t, g in pairs)

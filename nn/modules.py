@@ -24,6 +24,7 @@ from . import (
     dropout,
     embedding_bag,
     fractional_pooling,
+    global_hooks,
     lazy,
     linear,
     loss,
@@ -38,6 +39,8 @@ from . import (
     resample,
     response_norm,
     rrelu,
+    state_dict,
+    sync_batch_norm,
     transformer,
     transformer_layers,
     unpooling,
@@ -85,6 +88,8 @@ _BASES = {
     "_AdaptiveAvgPoolNd": pooling._Adaptive, "_AdaptiveMaxPoolNd": pooling._AdaptiveMax,
     "_LPPoolNd": fractional_pooling._LPPool, "_MaxUnpoolNd": unpooling._MaxUnpool,
     "RNNBase": recurrent_base.RNNBase, "Module": module.Module,
+    "_IncompatibleKeys": state_dict.IncompatibleKeys, "_EXTRA_STATE_KEY_SUFFIX": state_dict.EXTRA,
+    **{n: hooks for n, hooks in vars(global_hooks).items() if n.startswith("_global_")},
 }  # fmt: skip
 _UTILS = {
     "_ntuple": _ntuple, "_single": _ntuple(1, "_single"), "_pair": _ntuple(2, "_pair"),
@@ -97,7 +102,7 @@ _UTILS = {
 _PATHS: dict[str, tuple[tuple, tuple]] = {
     "activation": ((activation, rrelu, attention), ()),
     "adaptive": ((adaptive_softmax,), ()),
-    "batchnorm": ((norm, response_norm, lazy), ("_BatchNorm", "_NormBase")),
+    "batchnorm": ((norm, sync_batch_norm, lazy), ("_BatchNorm", "_NormBase")),
     "channelshuffle": ((resample,), ()),
     "container": ((container, parameter_container), ()),
     "conv": ((convolution, lazy), ("_ConvNd", "_ConvTransposeNd")),
@@ -109,7 +114,11 @@ _PATHS: dict[str, tuple[tuple, tuple]] = {
     "lazy": ((), ("LazyModuleMixin",)),
     "linear": ((linear, lazy, container), ()),
     "loss": ((loss, margin_loss), ("_Loss", "_WeightedLoss")),
-    "module": ((), ("Module",)),
+    "module": (
+        (global_hooks,),
+        ("Module", "_IncompatibleKeys", "_EXTRA_STATE_KEY_SUFFIX",
+         *(n for n in _BASES if n.startswith("_global_"))),
+    ),
     "normalization": ((norm, response_norm), ()),
     "padding": ((padding,), ()),
     "pixelshuffle": ((resample,), ()),

@@ -125,8 +125,8 @@ PAGES = {
         {
             NN: [
                 "linear", "embedding_bag", "adaptive_softmax", "convolution", "norm",
-                "response_norm", "lazy", "dropout", "activation", "rrelu", "pooling",
-                "fractional_pooling", "unpooling", "padding", "resample",
+                "response_norm", "sync_batch_norm", "lazy", "dropout", "activation", "rrelu",
+                "pooling", "fractional_pooling", "unpooling", "padding", "resample",
             ]
         },
     ),

@@ -14,6 +14,7 @@ from tinytensor.utils.attention_capture import capturing
 
 from ..linear import Linear
 from ..module import Module
+from ..module_hooks import everywhere
 from ..norm import LayerNorm
 from .kv_cache import LayerCache
 
@@ -41,6 +42,7 @@ def fast_decode(block: Any, x: Tensor, cache: LayerCache) -> Tensor | None:
         or state.mode.watched
         or capturing()
         or block.training
+        or everywhere.active
         or any(type(m) not in (LayerNorm, Linear) or m._hooks is not None for m in layers)
         or any(m._hooks is not None for m in (attn, attn.drop, mlp, mlp.drop))
     ):

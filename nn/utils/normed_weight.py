@@ -30,7 +30,7 @@ class _ComputedWeight:
         setattr(module, self.name, self.compute(module))
 
     def put_in(self, module: Module) -> None:
-        for hook, _ in module._own_hooks().before.values():
+        for hook in module._forward_pre_hooks.values():
             if isinstance(hook, _ComputedWeight) and hook.name == self.name:
                 raise RuntimeError(
                     f"{self.what}: {type(module).__name__}.{self.name} is already computed by a "
@@ -40,8 +40,8 @@ class _ComputedWeight:
 
     @classmethod
     def take_out(cls, module: Module, name: str) -> _ComputedWeight:
-        before = module._own_hooks().before
-        for key, (hook, _) in list(before.items()):
+        before = module._forward_pre_hooks
+        for key, hook in list(before.items()):
             if isinstance(hook, cls) and hook.name == name:
                 del before[key]
                 return hook

@@ -72,7 +72,7 @@ class BasePruningMethod:
             delattr(module, name)
             module.register_parameter(name + "_orig", original)
         else:
-            del module._own_hooks().before[key]
+            del module._forward_pre_hooks[key]
         module.register_buffer(name + "_mask", mask)
         setattr(module, name, hook.apply_mask(module))
         module.register_forward_pre_hook(hook)
@@ -149,7 +149,7 @@ class PruningContainer(BasePruningMethod):
 
 def _hook_of(module: Module, name: str) -> tuple[Any, BasePruningMethod | None]:
     """The key and the hook that computes module.name, or None."""
-    for key, (hook, _) in module._own_hooks().before.items():
+    for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
             return key, hook
     return None, None
@@ -349,7 +349,7 @@ def remove(module: Module, name: str) -> Module:
             "that is"
         )
     hook.remove(module)
-    del module._own_hooks().before[key]
+    del module._forward_pre_hooks[key]
     return module
 
 
@@ -358,7 +358,7 @@ def is_pruned(module: Module) -> bool:
     return any(
         isinstance(hook, BasePruningMethod)
         for inner in module.modules()
-        for hook, _ in inner._own_hooks().before.values()
+        for hook in inner._forward_pre_hooks.values()
     )
 
 

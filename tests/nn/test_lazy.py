@@ -572,9 +572,10 @@ def test_an_unused_lazy_module_is_freed_at_once() -> None:
 def test_hooks_from_a_pickle_are_not_replaced() -> None:
     """The ids in a pickle may be those that this process gives next."""
     layer = pickle.loads(pickle.dumps(nn.LazyLinear(3)))
-    hooks, handle = layer._hooks.before, layer._initialize_hook
+    hooks, handle = layer._forward_pre_hooks, layer._initialize_hook
     following = layer.register_forward_pre_hook(note).id + 2
     hooks[following] = hooks.pop(handle.id)
+    layer._forward_pre_hooks_with_kwargs[following] = True
     handle.id = following
     for _ in range(3):
         layer.register_forward_pre_hook(note)

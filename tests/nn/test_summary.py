@@ -98,7 +98,7 @@ def test_rows_of_a_network() -> None:
     handle = net.embed.register_forward_hook(lambda m, a, o: calls.append(1))
     net(tt.ones(1, 3))
     handle.remove()
-    assert calls == [1] and not net.blocks[0].lin._hooks.after
+    assert calls == [1] and not net.blocks[0].lin._hooks.forward
 
 
 def test_memory_counts_a_tensor_once() -> None:
@@ -120,7 +120,7 @@ def test_the_model_is_left_as_it_was_after_an_error() -> None:
     with pytest.raises(RuntimeError):
         nn.summary(net, tt.ones(1, 3))
     assert net.training and not net[0].weight.requires_grad
-    assert not net[0]._hooks.after and not net[1]._hooks.after
+    assert not net[0]._hooks.forward and not net[1]._hooks.forward
 
 
 def test_inputs_of_all_kinds() -> None:

@@ -18,14 +18,20 @@ _next_id = itertools.count().__next__
 class RemovableHandle:
     """Returned by register_hook; `remove()` removes the hook."""
 
-    def __init__(self, hooks: dict):
-        self._hooks = hooks
+    def __init__(self, hooks_dict: dict, *, extra_dict: Any = ()):
+        self._hooks = hooks_dict
+        self._extra = [extra_dict] if isinstance(extra_dict, dict) else list(extra_dict or ())
         self.id = _next_id()
-        while self.id in hooks:  # hooks from a pickle bring the ids of another process
+        while self.id in hooks_dict:  # hooks from a pickle bring the ids of another process
             self.id = _next_id()
 
     def remove(self) -> None:
-        self._hooks.pop(self.id, None)
+        for ids in (self._hooks, *self._extra):
+            ids.pop(self.id, None)
+
+    def hooks_dict_ref(self) -> dict:
+        """The dict that holds the hook."""
+        return self._hooks
 
     def __enter__(self) -> RemovableHandle:
         return self

@@ -118,6 +118,11 @@ def is_recorded(target: Variable, name: str, sources: tuple = ()) -> bool:
                 f"{name}: a view of shape {tuple(base._shape)} that was made under no_grad() is "
                 "being written to outside of it; make the view outside too, or write inside"
             )
+        if tracked and getattr(base._view.op, "refuses_writes", False):
+            raise RuntimeError(
+                f"{name}: a tensor of shape {tuple(base._shape)} that a module with backward hooks "
+                "got or returned is a view and is being modified in place; clone() it first"
+            )
         if tracked and base._view.op is AsStrided and base._view.args[-1] is not None:
             raise RuntimeError(
                 f"{name}: as_strided of a detached part of a tensor reaches outside that part; "
