@@ -11,6 +11,7 @@ import pytest
 
 import tinytensor as tt
 from tinytensor.errors import GradientError
+from tinytensor.kernels.machinery.route import kernels_for_all_sizes
 from tinytensor.ops.accumulate import add_rows, multiply_rows
 
 try:
@@ -152,6 +153,23 @@ def test_add_rows(shape: tuple, size: int) -> None:
     np.add.at(expected, rows, values)
     add_rows(target, rows, values)
     np.testing.assert_allclose(target, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(6, 3), (6, 2, 2), (1, 1)])
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8])
+def test_add_rows_as_a_kernel(shape: tuple, dtype: type) -> None:
+    pytest.importorskip("numba")
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, shape[0], 50).astype(dtype)
+    target, values = (rng.normal(size=(n, *shape[1:])) for n in (shape[0], 50))
+    found, frozen = target.astype(np.float32), values.astype(np.float32)
+    frozen.flags.writeable = False  # as a gradient may be
+    np.add.at(target, rows, values)
+    with kernels_for_all_sizes():
+        add_rows(found, rows, frozen)
+        with pytest.raises(IndexError):  # a kernel would write outside of the array
+            add_rows(found, rows + dtype(shape[0]), frozen)
+    np.testing.assert_allclose(found, target, rtol=1e-4, atol=1e-5)
 
 
 def test_multiply_rows() -> None:

@@ -13,9 +13,10 @@ by Numba and run on large arrays. Adam, gradient clipping and decoding ask for t
     convolution.py     convolutions of one or two dimensions, and their transposes
     cross_entropy.py   cross_entropy with class numbers
     dropout.py         x·mask·scale
-    embedding.py       the gradient of embedding
+    embedding.py       the gradients of embedding and of indexing
     layer_norm.py      layer_norm and rms_norm over the last dimensions
     linear.py          x·Wᵀ + b
+    matmul.py          products of matrices
     pooling.py         max_pool
     recurrent.py       LSTM, GRU and RNN over a whole sequence
     selective_scan.py  the scan of Mamba

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array, xp
+from ..kernels.machinery.route import fast_version
+from .parse_index import outside
 
 
 def add_rows(target: Array, rows: Array, values: Array) -> None:
@@ -20,6 +22,10 @@ def add_rows(target: Array, rows: Array, values: Array) -> None:
         return
     if library is not np or target.ndim == 1:
         _add_at(target, rows, values)
+        return
+    kernel = fast_version("embedding", "add_to_rows", (target, values), written=False)
+    if kernel is not None and target.flags.writeable and outside(rows, 0, len(target)) is None:
+        kernel(target, rows, values)
         return
     # np.add.at is slow for rows: sort equal rows together and sum each group at once.
     order = rows.argsort(kind="stable")
@@ -70,7 +76,9 @@ def add_at_index(shape: tuple, index: tuple, values: Array) -> Array:
     """zeros(shape) with y[index] += values, for an index of full slices and integer arrays."""
     library = xp(values)
     axes = [axis for axis, entry in enumerate(index) if not isinstance(entry, slice)]
-    arrays = library.broadcast_arrays(*(index[axis] for axis in axes))
+    arrays = [index[axis] for axis in axes]
+    if len(arrays) > 1:
+        arrays = library.broadcast_arrays(*arrays)
     rank = arrays[0].ndim
     others = [axis for axis in range(len(shape)) if axis not in axes]
     # The indexed dimensions of the result are where the index arrays are if these are adjacent,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
-@accelerated("linear")
+@accelerated("linear", product=lambda x, weight, bias: x.size * weight.shape[0])
 class Linear(Op):
     """y = x·Wᵀ + b;  dx = g·W, dW = gᵀ·x, db = Σ g
 

@@ -14,6 +14,7 @@ from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap
 from ..backend import Array, is_array, xp
 from ..errors import ShapeError
+from ..kernels.machinery.route import accelerated
 from ..out import takes_out
 from .arithmetic import mul
 from .dims import normalize_dim
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
+def _multiplications(a: Array, b: Array) -> int:
+    """The number of multiplications in a·b; 0 if a or b is a vector."""
+    return a.size * b.shape[-1] if a.ndim > 1 < b.ndim else 0
+
+
+@accelerated("matmul", product=_multiplications, directions=("forward",))
 class Matmul(Op):
     """y = a·b;  da = g·bᵀ, db = aᵀ·g
 
@@ -67,13 +74,13 @@ def product_gradients(g: Any, a: Any, b: Any, shape_a: tuple, shape_b: tuple) ->
         if len(shape_a) == 2 < g.ndim:
             # One matrix for a whole batch: the sum over the batch is part of one large product.
             # (…, M, N) → (M, …·N) times (…, N, K) → (…·N, K)
-            da = rows(g.swapaxes(-1, -2)).swapaxes(0, 1) @ rows(bT)
+            da = matmul(rows(g.swapaxes(-1, -2)).swapaxes(0, 1), rows(bT))
         else:
             da = matmul(g, bT)
     if a is not None:
         if len(shape_b) == 2 < g.ndim:
             # (…, M, K) → (K, …·M) times (…, M, N) → (…·M, N)
-            db = rows(a).swapaxes(0, 1) @ rows(g)
+            db = matmul(rows(a).swapaxes(0, 1), rows(g))
         else:
             db = matmul(a.swapaxes(-1, -2), g)
     return da, db

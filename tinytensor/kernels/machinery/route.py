@@ -20,6 +20,8 @@ ndarray = np.ndarray
 FLOAT32 = np.dtype(np.float32)
 CHOICES = ("auto", "numba", "numpy")
 ENOUGH = 8192  # elements from which a kernel usually pays
+# Multiplications from which BLAS uses threads of its own, which compete with those of kernels
+BLAS_THREADS = 2**18
 
 OpClass = TypeVar("OpClass", bound=type)
 
@@ -94,12 +96,16 @@ def kernels_for_all_sizes(smallest: int = 1) -> Iterator[None]:
         choice.smallest = before
 
 
-def worth_it(array: Any, threshold: int) -> bool:
-    """True if a kernel pays for this array: float32, on a CPU, of at least `threshold` elements."""
+def worth_it(array: Any, threshold: int, work: int | None = None) -> bool:
+    """True if a kernel pays for this array: float32, on a CPU, of at least `threshold` elements.
+
+    work: a number to compare with the threshold instead of that of elements.
+    """
     if type(array) is not ndarray:
         return False
     smallest = threshold if choice.smallest is None else choice.smallest
-    return array.size >= smallest and array.dtype is FLOAT32 and kernels_on()
+    size = array.size if work is None else work
+    return size >= smallest and array.dtype is FLOAT32 and kernels_on()
 
 
 def on_gpu(array: Any) -> bool:
@@ -114,26 +120,36 @@ def on_gpu(array: Any) -> bool:
 
 
 def accelerated(
-    module: str, threshold: int = ENOUGH, directions: Sequence[str] = ("forward", "backward")
+    module: str,
+    threshold: int = ENOUGH,
+    directions: Sequence[str] = ("forward", "backward"),
+    product: Callable[..., int] | None = None,
 ) -> Callable[[OpClass], OpClass]:
     """Mark an op that has a faster version in `tinytensor/kernels/<module>.py`.
 
     threshold: the number of elements of the first argument, or of g, from which it pays. If forward
     ran as a kernel, so does backward. A kernel that does not support its arguments returns
     NotImplemented; then the op's own version runs.
+
+    product: the number of multiplications, from the arguments of forward, for a matrix product.
+    It decides about forward instead of the number of elements.
     """
 
     def mark(op: Any) -> Any:
         for direction in directions:
-            own = op.__dict__.get(direction)
-            if own is not None:
-                setattr(op, direction, _routed(own, module, f"{op.op_name}_{direction}", threshold))
+            own, name = op.__dict__.get(direction), f"{op.op_name}_{direction}"
+            if own is not None and direction == "forward" and product is not None:
+                setattr(op, direction, _routed(own, module, name, BLAS_THREADS, product))
+            elif own is not None:
+                setattr(op, direction, _routed(own, module, name, threshold))
         return op
 
     return mark
 
 
-def _routed(own: Callable, module: str, name: str, threshold: int) -> Callable:
+def _routed(
+    own: Callable, module: str, name: str, threshold: int, product: Callable | None = None
+) -> Callable:
     """Return a method that runs the kernel where it pays, and `own` elsewhere."""
     fast: Any = None  # loaded at the first use, as importing Numba takes a while
 
@@ -141,7 +157,8 @@ def _routed(own: Callable, module: str, name: str, threshold: int) -> Callable:
         nonlocal fast
         if self.in_kernel and type(x) is np.float32:
             x = np.asarray(x)  # NumPy turned a gradient into a scalar
-        if worth_it(x, 1 if self.in_kernel else threshold):
+        work = None if product is None else product(x, *args)
+        if worth_it(x, 1 if self.in_kernel else threshold, work):
             if fast is None:
                 fast = load(module, name)
             out = fast(self, x, *args)
