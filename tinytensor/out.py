@@ -21,8 +21,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from .autograd.forward_ad import differentiated
 from .autograd.inplace import check_memory, finish_write
-from .autograd.settings import is_grad_enabled
 from .autograd.variable import Variable
 from .backend import QUIET, error_state
 from .dtype import can_cast, from_numpy_dtype
@@ -127,10 +127,10 @@ def tensors_in(value: Any) -> Iterator[Variable]:
 
 
 def check_untracked(name: str, tensors: list) -> None:
-    if is_grad_enabled() and any(tensor._tracked for tensor in tensors):
+    if any(map(differentiated, tensors)):
         raise RuntimeError(
-            f"{name}: got out= with a tensor that requires grad, but such a write has no "
-            "gradient; leave out= away, or use no_grad()"
+            f"{name}: got out= with a tensor that requires grad or has a tangent, but such "
+            "a write has no derivative; leave out= away, or use no_grad()"
         )
 
 

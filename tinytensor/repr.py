@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .autograd.mode import state
 from .devices import to_device
 from .dtype import complex_dtype, default_float
 from .text import escape, one_line
@@ -95,6 +96,10 @@ def _suffixes(tensor: Any, array: np.ndarray) -> list[str]:
         found.append(f"grad_fn=<{one_line(tensor.grad_fn.name())}>")
     elif tensor.requires_grad:
         found.append("requires_grad=True")
+    if state.mode.dual is not None:
+        tangent = state.mode.dual.tangent_of(tensor)
+        if tangent is not None:
+            found.append(f"tangent={tensor_repr(tangent)}")
     return found
 
 

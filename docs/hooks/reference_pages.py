@@ -107,6 +107,7 @@ PAGES = {
         "Gradients, modes, custom functions, transforms of functions, checks.",
         {
             "tinytensor.autograd": [],
+            "tinytensor.autograd.forward_ad": [],
             "tinytensor.autograd.functional": ["tinytensor.func.functional"],
             "tinytensor.func": [
                 "tinytensor.func.transforms", "tinytensor.func.batch_map",

@@ -315,3 +315,26 @@ def test_sequential(segments: int) -> None:
 def test_sequential_needs_functions_enough() -> None:
     with pytest.raises(ValueError, match="checkpoint_sequential: got 3 segments for 2 functions"):
         checkpoint_sequential([tt.tanh, tt.tanh], 3, leaf(2))
+
+
+def test_a_hook_of_one_output_may_run_backward_through_another() -> None:
+    x = leaf(3)
+
+    def both(x: Any) -> tuple:
+        h = x.sin()
+        return h, h.exp()
+
+    h, y = checkpoint(both, x, use_reentrant=False)
+    calls = []
+
+    def hook(inputs: tuple, outputs: tuple) -> None:
+        calls.append((inputs[0].numpy(), outputs[0].numpy()))
+        h.backward(tt.ones_like(h), retain_graph=True)
+
+    y.grad_fn.register_hook(hook)
+    y.grad_fn.register_prehook(lambda outputs: (outputs[0] * 2,))
+    y.sum().backward()
+    assert len(calls) == 1
+    values = x.detach().numpy()
+    expected = np.cos(values) * (1 + 2 * np.exp(np.sin(values)))
+    np.testing.assert_allclose(x.grad.numpy(), expected)

@@ -15,6 +15,7 @@ import pytest
 
 import tinytensor as tt
 from tinytensor import nn
+from tinytensor.autograd import nesting
 from tinytensor.autograd.mode import state
 from tinytensor.autograd.nesting import LEVELS
 from tinytensor.utils.checkpoint import checkpoint
@@ -221,3 +222,11 @@ def test_shallow_walks_stay_in_their_thread() -> None:
     found = []
     run(LEVELS // 2, lambda: found.append(threading.current_thread()))
     assert found == [threading.current_thread()]
+
+
+def test_a_walk_without_an_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nesting, "MOST", 3)
+    y = tt.ones(1, requires_grad=True) * 2
+    y.grad_fn.register_hook(lambda *_: y.backward(retain_graph=True))
+    with pytest.raises(RecursionError, match="never ends"):
+        y.backward(retain_graph=True)

@@ -28,15 +28,17 @@ packed          saved values that hooks packed
 node_names      PyTorch's other names of a node: metadata, _saved_self …
 graph           edges of the graph, hooks for saved values (torch.autograd.graph)
 traced_walk     trace_backward: the walk, one step at a time
+forward_ad      forward mode: dual tensors (torch.autograd.forward_ad)
 gradcheck       gradients against finite differences
 old_variable    Variable, PyTorch's old form of a leaf
 function        Function: ops written by users (torch.autograd.function)
+function_jvp    a Function in forward mode
 function_ctx    the `ctx` of a Function, which is its node in the graph
 """
 
 from typing import TYPE_CHECKING
 
-from . import anomaly, function, graph, mixed_devices, nesting, outputs, views  # noqa: F401
+from . import anomaly, forward_ad, function, graph, mixed_devices, nesting, outputs, views  # noqa: F401
 from .engine import backward, grad
 from .function import Function
 from .gradcheck import gradcheck, gradgradcheck
@@ -68,10 +70,10 @@ if TYPE_CHECKING:  # PyTorch's path; tinytensor/__init__.py sets it
 # fmt: off
 __all__ = [
     "AccumulateGrad", "Contribution", "Function", "Node", "Op", "RemovableHandle",
-    "SavedTensor", "Step", "Variable", "backward", "detect_anomaly", "enable_grad", "function",
-    "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode", "is_anomaly_enabled",
-    "is_grad_enabled", "is_inference_mode_enabled", "is_multithreading_enabled", "no_grad",
-    "scope", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled", "site_of",
-    "trace_backward",
+    "SavedTensor", "Step", "Variable", "backward", "detect_anomaly", "enable_grad",
+    "forward_ad", "function", "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode",
+    "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled",
+    "is_multithreading_enabled", "no_grad", "scope", "set_detect_anomaly", "set_grad_enabled",
+    "set_multithreading_enabled", "site_of", "trace_backward",
 ]
 # fmt: on

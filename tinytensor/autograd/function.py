@@ -28,6 +28,7 @@ from typing import Any
 from ..errors import GradientError
 from . import anomaly
 from .function_ctx import FunctionCtx, new_node
+from .function_jvp import push_function
 from .mode import state
 from .op import Op
 from .settings import no_grad
@@ -77,6 +78,13 @@ class Function:
         raise NotImplementedError("Function: vjp is not implemented")
 
     @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """The rule of forward mode: the tangents of the outputs from those of the arguments."""
+        raise NotImplementedError(
+            f"{ctx.op_name}: jvp is not implemented; forward-mode differentiation needs it"
+        )
+
+    @staticmethod
     def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
         """PyTorch's rule for a whole batch; not called, as vmap calls forward for each sample."""
         raise NotImplementedError("Function: vmap is not implemented")
@@ -105,18 +113,21 @@ class Function:
             raise TypeError(f"{cls.__name__}: apply takes no keyword arguments, got {names}")
         node = new_node(cls._node, args)
         mode = state.mode
-        grad_before = mode.grad
+        grad_before, dual = mode.grad, mode.dual
         try:
-            mode.grad = False
+            mode.grad, mode.dual = False, None
             if separate:
                 output = cls.forward(*args)
                 cls.setup_context(node, args, output)
             else:
                 output = cls.forward(node, *args)
         finally:
-            mode.grad = grad_before
+            mode.grad, mode.dual = grad_before, dual
         outputs = output if isinstance(output, tuple) else (output,)
         results = node.record(args, outputs)
+        if dual is not None:
+            push_function(dual, node, args, outputs, results)
+        node._for_forward = ()  # needed no more
         if state.mode.watched:
             anomaly.watch(node, args, results)
         return results if isinstance(output, tuple) else results[0]

@@ -33,11 +33,13 @@ class FunctionCtx(Op):
 
     # Set by forward, through the methods below.
     _to_save: tuple = ()
+    _for_forward: tuple = ()
     _dirty: tuple = ()
     _constant: tuple = ()
     _materialize = True
     _materialize_non_diff_grads = True
     _accessed = False  # whether backward has read saved_tensors
+    _in_jvp = False
 
     # Which arguments are tensors; (kind, position) of each saved tensor; which outputs are tracked.
     _tensor_inputs: frozenset = frozenset()
@@ -61,6 +63,16 @@ class FunctionCtx(Op):
                 )
         self._to_save = tensors
 
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Save tensors for `jvp`, which reads them from `saved_tensors`."""
+        for i, tensor in enumerate(tensors):
+            if tensor is not None and not isinstance(tensor, Variable):
+                raise TypeError(
+                    f"{self.op_name}: save_for_forward got {type(tensor).__name__} at position "
+                    f"{i}, expected a Tensor or None"
+                )
+        self._for_forward = tensors
+
     def mark_dirty(self, *tensors: Any) -> None:
         """Name the inputs that forward writes into; each must be returned as well."""
         self._dirty = tensors
@@ -81,6 +93,8 @@ class FunctionCtx(Op):
     @property
     def saved_tensors(self) -> tuple:
         """The tensors that forward saved, in the graph so that backward is differentiable."""
+        if self._in_jvp:
+            return self._for_forward
         if self._saved is None:
             raise outside.freed_values(self)
         if self.function.clear_saved_tensors_on_access:
@@ -119,6 +133,14 @@ class FunctionCtx(Op):
         results = rule(self, tensors) if self.function.boxed_grads_call else rule(self, *tensors)
         results = self._checked(results if isinstance(results, tuple) else (results,))
         return results if state.mode.grad else tuple(map(unwrap, results))
+
+    def push_forward(self, tangents: tuple) -> Any:
+        """The user's jvp."""
+        self._in_jvp = True
+        try:
+            return self.function.jvp(self, *tangents)
+        finally:
+            self._in_jvp = False
 
     def fill_missing(self, grads: list) -> list:
         if self._materialize:
@@ -168,10 +190,10 @@ class FunctionCtx(Op):
                 saved.append((None, NEVER, 0))
                 places.append(place)
                 continue
-            if _position(tensor, args) >= 0 and _position(tensor, self._dirty) < 0:
-                place = ("input", _position(tensor, args))
-            elif _position(tensor, outputs) >= 0:
-                place = ("output", _position(tensor, outputs))
+            if position(tensor, args) >= 0 and position(tensor, self._dirty) < 0:
+                place = ("input", position(tensor, args))
+            elif position(tensor, outputs) >= 0:
+                place = ("output", position(tensor, outputs))
             writes = writes_of(tensor)
             saved.append((tensor.array, writes, writes[0]))
             places.append(place)
@@ -200,11 +222,11 @@ class FunctionCtx(Op):
         self._check_dirty(args, outputs, recorded)
         results: list[Any] = []
         for i, out in enumerate(outputs):
-            twin = _position(out, outputs[:i])
+            twin = position(out, outputs[:i])
             if twin >= 0:  # a tensor that is returned twice
                 out = results[twin]
-            elif isinstance(out, Variable) and _position(out, self._dirty) < 0:
-                known = _position(out, args) >= 0 or out._tracked or out._view is not None
+            elif isinstance(out, Variable) and position(out, self._dirty) < 0:
+                known = position(out, args) >= 0 or out._tracked or out._view is not None
                 out = out.detach() if known else out  # a new tensor with the same memory
             results.append(out)
         if not recorded:
@@ -221,15 +243,13 @@ class FunctionCtx(Op):
         self._tracked_outputs = frozenset(
             i
             for i, (array, out) in enumerate(zip(arrays, outputs))
-            if array is not None
-            and array.dtype.kind in "fVc"
-            and _position(out, self._constant) < 0
+            if array is not None and array.dtype.kind in "fVc" and position(out, self._constant) < 0
         )
         for i in sorted(self._tracked_outputs):
-            if _position(outputs[i], outputs[i + 1 :]) >= 0:
+            if position(outputs[i], outputs[i + 1 :]) >= 0:
                 continue  # returned twice: its gradient goes to the last place
             place = made_by(self._output(i, arrays[i]), arrays[i])
-            if _position(results[i], self._dirty) >= 0:
+            if position(results[i], self._dirty) >= 0:
                 finish_write(results[i], place)
             else:
                 take_place(results[i], place)
@@ -238,7 +258,7 @@ class FunctionCtx(Op):
 
     def _check_dirty(self, args: tuple, outputs: tuple, recorded: bool) -> None:
         for tensor in self._dirty:
-            if _position(tensor, args) < 0 or _position(tensor, outputs) < 0:
+            if position(tensor, args) < 0 or position(tensor, outputs) < 0:
                 raise RuntimeError(
                     f"{self.op_name}: mark_dirty got a tensor of shape {tuple(tensor._shape)} that "
                     "is not both an input and an output, expected inputs that forward returns"
@@ -272,6 +292,6 @@ def new_node(cls: type[FunctionCtx], args: tuple) -> FunctionCtx:
     return node
 
 
-def _position(tensor: Any, values: Any) -> int:
+def position(tensor: Any, values: Any) -> int:
     """Index of `tensor` in `values`, by identity (== compares elements); -1 if absent."""
     return next((i for i, value in enumerate(values) if value is tensor), -1)

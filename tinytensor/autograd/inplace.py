@@ -154,6 +154,9 @@ def write(target: Any, function: Callable, *args: Any, **kwargs: Any) -> Any:
     if recorded:
         # Rules may save the old value, which is about to be overwritten: give them a copy.
         before = in_place_of(old_place(target), target.array.copy())
+    dual = state.mode.dual
+    if dual is not None and recorded:
+        dual.carry(target, before)
     result = function(before, *args, **kwargs)
     if result.array.shape != target.array.shape:
         raise ShapeError(
@@ -174,10 +177,16 @@ def write(target: Any, function: Callable, *args: Any, **kwargs: Any) -> Any:
         raise
     finally:
         error_state.set(errors)
-    if not recorded:
-        return finish_write(target)
-    _save_in_place(result, target)
-    return finish_write(target, result.to(target.dtype))
+    if dual is not None and result is not target:
+        tangent = dual.drop(result)
+    if recorded:
+        _save_in_place(result, target)
+        finish_write(target, result.to(target.dtype))
+    else:
+        finish_write(target)
+    if dual is not None and result is not target:
+        dual.wrote(target, ALL, tangent)
+    return target
 
 
 def _save_in_place(result: Any, target: Any) -> None:
@@ -195,8 +204,13 @@ def _save_in_place(result: Any, target: Any) -> None:
 def change_shape(target: Any, function: Callable, *args: Any, **kwargs: Any) -> Any:
     """target ← function(target, …), another view of its own memory: `unsqueeze_`, `t_`."""
     recorded = is_recorded(target, f"{function.__name__}_")
-    after = function(in_place_of(target, target.array), *args, **kwargs)
+    before, dual = in_place_of(target, target.array), state.mode.dual
+    if dual is not None:
+        dual.carry(target, before)
+    after = function(before, *args, **kwargs)
     target.array = after.array
+    if dual is not None:
+        dual.carry(after, target)
     if recorded:
         take_place(target, after)
     writes = writes_of(target)
@@ -227,6 +241,8 @@ def finish_write(target: Any, result: Any = None) -> Any:
 
 def assign(target: Any, index: Any, value: Any, name: str = "__setitem__") -> Any:
     """target[index] ← value, broadcast and cast: `__setitem__`, `copy_`, `fill_`, `zero_`."""
+    if state.mode.dual is not None:
+        return state.mode.dual.assign(target, index, value, name)
     index = index if type(index) is tuple else (index,)
     if len(index) == 1 and index[0] is Ellipsis:
         index = ALL

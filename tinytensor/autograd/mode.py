@@ -12,7 +12,8 @@ from ..backend import QUIET, error_state
 class Mode:
     """The engine's settings in one thread."""
 
-    __slots__ = ("grad", "inference", "scope", "call", "watched", "pack", "_anomaly", "_recording")
+    __slots__ = ("grad", "inference", "scope", "call", "watched", "pack", "dual",
+                 "_anomaly", "_recording")  # fmt: skip
 
     def __init__(self) -> None:
         self.grad = True
@@ -21,6 +22,7 @@ class Mode:
         self.call: Any = None  # (nn.Module whose forward runs, its path, the outer call)
         self.watched = False  # True while anomaly detection, a recording or a pack hook is on
         self.pack: Any = None  # hooks for saved values: (pack, unpack), see packed.py
+        self.dual: Any = None  # the tangents of forward-mode differentiation, see forward_ad.py
         self._anomaly = False
         self._recording: Any = None
 

@@ -16,6 +16,7 @@ from typing import Any
 from .mode import outside, state
 
 LEVELS = 16  # nested calls per thread, which leaves about 60 frames for each
+MOST = 500  # threads that wait for each other: a deeper nest is taken for one without an end
 
 # threading.local objects whose values are copied to the new thread.
 per_thread: list[threading.local] = [state]
@@ -60,6 +61,12 @@ class _Continuation:
         self.context = contextvars.copy_context()
         self.settings = [dict(local.__dict__) for local in per_thread]
         self.outer: _Continuation | None = state.__dict__.get("continuation")
+        self.depth: int = 1 if self.outer is None else self.outer.depth + 1
+        if self.depth > MOST:
+            raise RecursionError(
+                f"backward: {MOST * LEVELS} walks or checkpoints are nested in each other; a hook "
+                "or a rule that runs backward through its own node never ends"
+            )
         self.inner: _Continuation | None = None
         self.value: Any = None
         self.error: BaseException | None = None

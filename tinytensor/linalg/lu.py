@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from ..autograd.arguments import array_of
+from ..autograd.forward_ad import differentiated
 from ..autograd.op import Op
-from ..autograd.settings import is_grad_enabled
 from ..autograd.variable import Variable, unwrap, wrap
 from ..backend import Array, xp
 from ..errors import ShapeError
@@ -147,7 +147,7 @@ def _factored(name: str, A: Any, pivot: bool) -> tuple[Any, Array, Array]:
             f"{name}: LU without pivoting is not implemented on the CPU, expected pivot=True"
         )
     packed, pivots, info = factor(unwrap(A))
-    if not (isinstance(A, Variable) and A.requires_grad and is_grad_enabled()):
+    if not differentiated(A):
         return wrap(packed), pivots, info
     (m, n), k = A.shape[-2:], pivots.shape[-1]
     B = _rows(A, permutation(pivots, m))  # B = L·U

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ..autograd.forward_ad import differentiated
 from ..autograd.op import Op
 from ..autograd.settings import is_grad_enabled
 from ..autograd.variable import Variable, unwrap, wrap
@@ -121,7 +122,7 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values in descending order: (…, m, n) → (…, min(m, n))."""
     check_matrix("linalg.svdvals", A)
     _check_driver("linalg.svdvals", driver)
-    if A.requires_grad and is_grad_enabled():
+    if differentiated(A):
         return Svd.apply(A, False)[1]
     return wrap(lapack("linalg.svdvals", "svd", unwrap(A), compute_uv=False))
 
@@ -185,7 +186,7 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of symmetric matrices in ascending order: (…, n, n) → (…, n)."""
     check_square("linalg.eigvalsh", A)
     uplo = _triangle("linalg.eigvalsh", UPLO)
-    if A.requires_grad and is_grad_enabled():
+    if differentiated(A):
         return Eigh.apply(A, uplo)[0]
     return wrap(lapack("linalg.eigvalsh", "eigvalsh", unwrap(A), UPLO=uplo))
 
@@ -249,7 +250,7 @@ def qr(A: Tensor, mode: str = "reduced") -> linalg_qr:
     m, n = A.shape[-2:]
     if mode == "r" or (mode == "complete" and m > n):
         return linalg_qr(*QrComplete.apply(A, mode))
-    if m >= n or not (A.requires_grad and is_grad_enabled()):
+    if m >= n or not differentiated(A):
         return linalg_qr(*Qr.apply(A))
     # A = (A₁, A₂) with square A₁ = Q·R₁, and R = (R₁, Qᵀ·A₂)
     Q, R = Qr.apply(A[..., :m])

@@ -34,7 +34,7 @@ ROUNDS_NUMBERS = (Add, FloorDivide, PowScalar, Remainder, Sub)
 EXACT = (Cast, Clone, IndexWrite, ToDevice, ViewWrite)  # they copy values, and so do view ops
 
 _halves: list[np.dtype] = []  # the 16-bit dtypes in use
-_plain = Op.apply.__func__  # type: ignore[attr-defined]  # the method before it is replaced
+_plain: Any = None  # the method before it is replaced
 
 
 def _half_of(args: tuple) -> np.dtype | None:
@@ -88,6 +88,9 @@ def _rounded(out: Any, dtype: np.dtype) -> Any:
 
 def _start(dtype: np.dtype) -> None:
     """From the first 16-bit tensor on, every op checks its arguments."""
+    global _plain
+    if not _halves:
+        _plain = Op.apply.__func__  # type: ignore[attr-defined]
     _halves.append(dtype)
     Op.apply = classmethod(apply)  # type: ignore[assignment,method-assign]
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from ..autograd.anomaly import changed_value, freed_values
 from ..autograd.engine import run
+from ..autograd.hooks import add_hook
 from ..autograd.mode import state
 from ..autograd.nesting import nested
 from ..autograd.op import Op, next_order
@@ -81,6 +82,27 @@ class Checkpoint(Op):
                 what = "a tensor that the function uses"
                 raise changed_value(self, what, writes[0], version)
         return self._kept
+
+
+class CheckpointOutput(Output):
+    """One output of a checkpoint, its `grad_fn`: passes its gradient to the Checkpoint.
+
+    Its hooks run for this output alone, so a hook may run backward through another output.
+    """
+
+    def function_and_index(self) -> tuple[Any, int]:
+        return self, 0
+
+    def register_hook(self, hook: Callable) -> Any:
+        return add_hook(self, lambda g: _first(hook((g,), (g,))))
+
+    def register_prehook(self, hook: Callable) -> Any:
+        return add_hook(self, lambda g: _first(hook((g,))))
+
+
+def _first(gradients: Any) -> Any:
+    """The one gradient that a node's hook returned, or None."""
+    return gradients[0] if isinstance(gradients, tuple) else gradients
 
 
 def _ends(roots: Iterable[Any], start: int) -> list:
@@ -166,7 +188,9 @@ def checkpoint(
     for slot, (i, value) in enumerate(made.items()):
         # The same memory, as an output of the checkpoint; the graph of the first run is dropped.
         values[i] = value.detach()
-        values[i]._tracked, values[i]._node = True, Output(node, slot, value.array)
+        values[i]._tracked, values[i]._node = True, CheckpointOutput(node, slot, value.array)
+        if state.mode.dual is not None:
+            state.mode.dual.carry(value, values[i])
     return rebuild(values)
 
 
