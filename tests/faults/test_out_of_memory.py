@@ -12,6 +12,7 @@ import pytest
 import nn.functional as F
 import tinytensor as tt
 from tests.faults.test_interrupts import check_step, kernels
+from tinytensor import distributions
 from tinytensor.kernels.machinery import memory
 
 HUGE = 10**13
@@ -22,8 +23,30 @@ FACTORIES: dict[str, Callable[[], Any]] = {
     "randn": lambda: tt.randn(HUGE),
     "arange": lambda: tt.arange(HUGE),
     "eye": lambda: tt.eye(10**7),
+    "linspace": lambda: tt.linspace(0, 1, HUGE),
+    "rand": lambda: tt.rand(HUGE),
+    "randint": lambda: tt.randint(5, (HUGE,)),
+    "randperm": lambda: tt.randperm(HUGE),
+    "multinomial": lambda: tt.multinomial(tt.ones(3), HUGE, replacement=True),
     "Linear": lambda: tt.nn.Linear(10**7, 10**7),
 }
+NORMAL = distributions.Normal(0.0, 1.0)
+SAMPLES: dict[str, Any] = {
+    "normal": NORMAL,
+    "normal with a gradient": distributions.Normal(tt.zeros(1, requires_grad=True), 1.0),
+    "gamma": distributions.Gamma(1.0, 1.0),
+    "poisson": distributions.Poisson(3.0),
+    "binomial": distributions.Binomial(5, tt.tensor(0.3)),
+    "categorical": distributions.Categorical(tt.ones(3)),
+    "dirichlet": distributions.Dirichlet(tt.ones(3)),
+    "multivariate normal": distributions.MultivariateNormal(tt.zeros(2), tt.eye(2)),
+    "von Mises": distributions.VonMises(tt.tensor(0.0), tt.tensor(1.0)),
+    "mixture": distributions.MixtureSameFamily(
+        distributions.Categorical(tt.ones(2)), distributions.Normal(tt.zeros(2), tt.ones(2))
+    ),
+    "transformed": distributions.LogNormal(0.0, 1.0),
+}
+SPARSE = tt.sparse_coo_tensor([[0], [0]], [1.0], (10**7, 10**7))
 OPS: dict[str, Callable[[Any], Any]] = {
     "add": lambda x: x + 1,
     "relu": lambda x: x.relu(),
@@ -36,13 +59,54 @@ OPS: dict[str, Callable[[Any], Any]] = {
     "cat": lambda x: tt.cat([x, x]),
     "clone": lambda x: x.clone(),
     "contiguous": lambda x: x.contiguous(),
+    "half": lambda x: x.half() + 1,
+    "bfloat16": lambda x: x.bfloat16() + 1,
+    "product in float16": lambda x: tt.ones(10**7, 1).half() @ tt.ones(1, 10**7).half(),
+    "product in bfloat16": lambda x: tt.ones(10**7, 1).bfloat16() @ tt.ones(1, 10**7).bfloat16(),
+    "fft": tt.fft.fft,
+    "cumsum": lambda x: x.cumsum(0),
+    "inverse": lambda x: tt.linalg.inv(x[0].expand(10**7, 10**7)),
+    "igamma": lambda x: tt.special.gammainc(x, x),
+    "log_prob": lambda x: distributions.Normal(x, 1.0, validate_args=False).log_prob(x),
+    "sparse product": lambda x: SPARSE @ x[0].expand(10**7, 10**7),
+}
+# Those that draw numbers or places before the op.
+BESIDE_OPS: dict[str, Callable[[Any], Any]] = {
+    "dropout": F.dropout,
+    "rrelu": lambda x: F.rrelu(x, training=True),
+    "gumbel_softmax": F.gumbel_softmax,
+    "bernoulli": lambda x: tt.bernoulli(x, p=0.5),
+    "pad": lambda x: F.pad(x[None], (1, 1), mode="reflect"),
+    "zeros": lambda x: SPARSE.to_dense(),
 }
 
 
 @pytest.mark.parametrize("name", FACTORIES)
 def test_nonsense_sizes(name: str) -> None:
-    with pytest.raises(MemoryError, match=r"Unable to allocate .* TiB") as info:
+    expected = (
+        rf"^{'empty|rand' if name == 'Linear' else name}\w*: out of memory \(Unable to .* TiB"
+    )
+    with pytest.raises(tt.OutOfMemoryError, match=expected) as info:
         FACTORIES[name]()
+    assert "\n" not in str(info.value)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_samples_of_nonsense_sizes(name: str) -> None:
+    """The generator goes on with the numbers that it would have drawn."""
+    tt.manual_seed(0)
+    expected = SAMPLES[name].sample((3,)).tolist()
+    tt.manual_seed(0)
+    with pytest.raises(tt.OutOfMemoryError, match="out of memory") as info:
+        SAMPLES[name].sample((HUGE,))
+    assert "\n" not in str(info.value)
+    assert SAMPLES[name].sample((3,)).tolist() == expected
+
+
+@pytest.mark.parametrize("name", BESIDE_OPS)
+def test_arrays_that_no_op_makes(name: str) -> None:
+    with pytest.raises(tt.OutOfMemoryError, match=f"{name}: out of memory") as info:
+        BESIDE_OPS[name](tt.ones(1).expand(HUGE))
     assert "\n" not in str(info.value)
 
 

@@ -7,6 +7,7 @@ windows.py         hann_window and others, for stft
 random.py          rand, randn, randint, and methods such as `normal_`
 generator.py       Generator: a stream of random numbers, and each device's default one
 questions.py       is_tensor, numel: questions about a tensor
+memory_errors.py   the error when memory runs out
 size_arguments.py  the size arguments that these functions share
 """
 

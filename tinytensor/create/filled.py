@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.anomaly import out_of_memory
 from ..autograd.arguments import require_tensor
 from ..autograd.strided import copy_in_order, memory_order
 from ..autograd.variable import Variable, wrap
@@ -14,6 +15,7 @@ from ..devices import module_for
 from ..dtype import default_float, fitting, to_numpy_dtype
 from ..out import takes_out
 from .from_data import infer_dtype
+from .memory_errors import named_if_out_of_memory
 from .size_arguments import shape_of, size_from
 
 if TYPE_CHECKING:
@@ -23,7 +25,10 @@ if TYPE_CHECKING:
 def _make(name: str, size: tuple, dtype: Any, device: Any, requires_grad: bool) -> Tensor:
     """zeros, ones or empty: `name` is both our function and NumPy's."""
     numpy_dtype = default_float() if dtype is None else to_numpy_dtype(dtype)
-    array = getattr(module_for(device), name)(shape_of(name, size), dtype=numpy_dtype)
+    try:
+        array = getattr(module_for(device), name)(shape_of(name, size), dtype=numpy_dtype)
+    except MemoryError as error:
+        raise out_of_memory(name, error) from None
     return wrap(array).requires_grad_(requires_grad)
 
 
@@ -49,6 +54,7 @@ def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool
 
 
 @takes_out("dtype of out")
+@named_if_out_of_memory("full")
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None,
          requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """A tensor of a shape filled with one value; dtype defaults to the value's."""
@@ -116,6 +122,7 @@ def full_like(input: Tensor, fill_value: Any, *, dtype: Any = None, device: Any 
 
 
 @takes_out("dtype of out")
+@named_if_out_of_memory("eye")
 def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None,
         requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """Ones on the diagonal of an n × m matrix, zeros elsewhere."""

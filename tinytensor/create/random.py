@@ -31,6 +31,7 @@ from .generator import (
     seed,
     set_rng_state,
 )
+from .memory_errors import named_if_out_of_memory
 from .size_arguments import shape_of, size_from
 
 if TYPE_CHECKING:
@@ -77,6 +78,7 @@ def _float_only(name: str, dtype: np.dtype, also: str = "") -> None:
 
 
 @takes_out("dtype of out")
+@named_if_out_of_memory("rand")
 def rand(*size: Any, generator: Generator | None = None, dtype: Any = None, device: Any = None,
          requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """Numbers uniform in [0, 1)."""
@@ -87,6 +89,7 @@ def rand(*size: Any, generator: Generator | None = None, dtype: Any = None, devi
 
 
 @takes_out("dtype of out")
+@named_if_out_of_memory("randn")
 def randn(*size: Any, generator: Generator | None = None, dtype: Any = None, device: Any = None,
           requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """Numbers from the standard normal distribution."""
@@ -97,6 +100,7 @@ def randn(*size: Any, generator: Generator | None = None, dtype: Any = None, dev
 
 
 @takes_out("dtype of out")
+@named_if_out_of_memory("randint")
 def randint(low: Any = None, high: Any = None, size: Any = None, *,
             generator: Generator | None = None, dtype: Any = int64, device: Any = None,
             requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
@@ -142,6 +146,7 @@ def _integer_range(dtype: np.dtype) -> tuple[int, int]:
 
 
 @takes_out("dtype of out")
+@named_if_out_of_memory("randperm")
 def randperm(n: int, *, generator: Generator | None = None, dtype: Any = int64, device: Any = None,
              requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """The numbers 0 … n−1 in random order."""
@@ -182,6 +187,7 @@ def _like(input: Tensor, options: dict) -> dict:
 
 
 @takes_out("cast")
+@named_if_out_of_memory("normal")
 @np.errstate(all="ignore")  # overflow is inf, without a warning
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None,
            dtype: Any = None, device: Any = None, requires_grad: bool = False,
@@ -213,6 +219,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
 
 
 @takes_out("cast")
+@named_if_out_of_memory("bernoulli")
 def bernoulli(
     input: Tensor, p: float | None = None, *, generator: Generator | None = None
 ) -> Tensor:
@@ -233,6 +240,7 @@ def _coin(name: str, like: Array, p: Any, generator: Generator | None) -> Array:
 
 
 @takes_out("same dtype")
+@named_if_out_of_memory("multinomial")
 def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
                 generator: Generator | None = None) -> Tensor:  # fmt: skip
     """num_samples indices from each row of weights: (C) → (S), (N, C) → (N, S)."""
@@ -280,6 +288,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
 # ------------------------------------------------------------------------------------------
 
 
+@named_if_out_of_memory("normal_")
 @np.errstate(all="ignore")
 def normal_(self: Tensor, mean: float = 0, std: float = 1, *,
             generator: Generator | None = None) -> Tensor:  # fmt: skip
@@ -292,6 +301,7 @@ def normal_(self: Tensor, mean: float = 0, std: float = 1, *,
     return assign(self, ..., noise * float(std) + float(mean), "normal_")
 
 
+@named_if_out_of_memory("uniform_")
 @np.errstate(all="ignore")
 def uniform_(self: Tensor, a: float = 0, b: float = 1, *, generator: Generator | None = None,
              **bounds: float) -> Tensor:  # fmt: skip
@@ -314,6 +324,7 @@ def _from_and_to(name: str, low: Any, high: Any, given: dict) -> tuple[Any, Any]
     return given.get("from", low), given.get("to", high)
 
 
+@named_if_out_of_memory("bernoulli_")
 def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
     """Fill with 1 with probability p, else 0."""
     if isinstance(p, Variable):
@@ -327,6 +338,7 @@ def bernoulli_(self: Tensor, p: Any = 0.5, *, generator: Generator | None = None
     return assign(self, ..., draw.astype(self.array.dtype), "bernoulli_")
 
 
+@named_if_out_of_memory("exponential_")
 def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None = None) -> Tensor:
     """Fill with numbers from the exponential distribution."""
     _float_only("exponential_", self.array.dtype)
@@ -336,6 +348,7 @@ def exponential_(self: Tensor, lambd: float = 1, *, generator: Generator | None 
     return assign(self, ..., -xp(draw).log1p(-draw) / float(lambd), "exponential_")
 
 
+@named_if_out_of_memory("random_")
 def random_(self: Tensor, *range: Any, generator: Generator | None = None,
             **bounds: Any) -> Tensor:  # fmt: skip
     """Fill with integers in [from, to): random_(), random_(to) or random_(from, to).

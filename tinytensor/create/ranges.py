@@ -14,6 +14,7 @@ from ..devices import module_for
 from ..dtype import default_float, to_numpy_dtype
 from ..out import takes_out
 from .from_data import INT64
+from .memory_errors import named_if_out_of_memory
 from .size_arguments import size_from
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 
 @takes_out("dtype of out")
+@named_if_out_of_memory("arange")
 def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = None,
            device: Any = None, requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """start, start + step, … below end; arange(end) starts at 0. int64 if all three are ints."""
@@ -83,6 +85,7 @@ def _evenly(name: str, start: Any, end: Any, steps: Any, dtype: np.dtype, device
 
 
 @takes_out("dtype of out")
+@named_if_out_of_memory("linspace")
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None,
              requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """`steps` numbers from start to end, both included, evenly apart."""
@@ -93,6 +96,7 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any
 
 
 @takes_out("dtype of out")
+@named_if_out_of_memory("logspace")
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None,
              device: Any = None, requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """base to the power of each number of linspace(start, end, steps)."""

@@ -9,6 +9,7 @@ import numpy as np
 from ..autograd.variable import wrap
 from ..backend import Array, xp
 from ..create.generator import generator_for
+from ..create.memory_errors import named_if_out_of_memory
 from ..tensor import Tensor
 
 
@@ -16,12 +17,14 @@ def _made(like: Array, values: Any) -> Tensor:
     return wrap(xp(like).asarray(values, dtype=like.dtype))
 
 
+@named_if_out_of_memory("gamma draws")
 def draw_gamma(concentration: Tensor) -> Tensor:
     """One draw from Gamma(concentration, 1) for each element."""
     a = concentration.array
     return _made(a, generator_for(a, None).stream.standard_gamma(a.astype(np.float64)))
 
 
+@named_if_out_of_memory("gamma draws")
 def draw_log_gamma(concentration: Tensor) -> Tensor:
     """The logarithm of a gamma draw, which is finite also for tiny concentrations.
 
@@ -35,12 +38,14 @@ def draw_log_gamma(concentration: Tensor) -> Tensor:
     return wrap(library.asarray(logarithm))
 
 
+@named_if_out_of_memory("Poisson draws")
 def draw_poisson(rate: Tensor) -> Tensor:
     """One draw from Poisson(rate) for each element."""
     a = rate.array
     return _made(a, generator_for(a, None).stream.poisson(a.astype(np.float64)))
 
 
+@named_if_out_of_memory("binomial draws")
 def draw_binomial(total_count: Tensor, probs: Tensor) -> Tensor:
     """One draw from Binomial(total_count, probs) for each element."""
     n, p = total_count.array, probs.array

@@ -17,6 +17,7 @@ from ..autograd.site import warn
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..create.generator import generator_for
+from ..create.memory_errors import named_if_out_of_memory
 from ..errors import ShapeError
 from ..kernels.machinery.route import accelerated
 from .activation import SELU_ALPHA, SELU_SCALE
@@ -52,6 +53,7 @@ def masked_scale(input: Tensor, mask: Tensor, scale: float) -> Tensor:
     return Dropout.apply(input, mask, scale)
 
 
+@named_if_out_of_memory("dropout")
 def random_mask(like: Array, shape: tuple, p: float) -> Array:
     """Random booleans on the device of `like`, each False with probability p."""
     generator = generator_for(like)

@@ -13,6 +13,7 @@ from ..autograd.arguments import array_of
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
+from ..create.memory_errors import named_if_out_of_memory
 from ..errors import ShapeError
 from .index import Index, Slice, read
 from .parse_index import slices_at
@@ -93,6 +94,7 @@ def _cut(input: Any, widths: list) -> Any:
     return Slice.apply(input, (*index, ...))
 
 
+@named_if_out_of_memory("pad")
 def _source(mode: str, input: Any, dim: int, before: int, after: int) -> Array:
     """For each element along `dim` of the result, the position in input that it comes from."""
     size = input.shape[dim]

@@ -15,6 +15,7 @@ from ..autograd.inplace import write
 from ..autograd.op import Op
 from ..backend import Array, xp
 from ..create.generator import generator_for
+from ..create.memory_errors import named_if_out_of_memory
 from ..errors import ShapeError
 from ..kernels.machinery.route import accelerated
 from .clamp import where
@@ -144,6 +145,7 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     return LeakyRelu.apply(as_float("leaky_relu", input), float(negative_slope))
 
 
+@named_if_out_of_memory("rrelu")
 def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False,
     inplace: bool = False,

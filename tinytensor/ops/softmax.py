@@ -15,6 +15,7 @@ from ..autograd.site import warn
 from ..autograd.variable import unwrap
 from ..backend import Array, sum_over, xp
 from ..create.generator import generator_for
+from ..create.memory_errors import named_if_out_of_memory
 from ..dtype import to_numpy_dtype
 from ..kernels.machinery.route import accelerated
 from ..out import takes_out
@@ -111,6 +112,7 @@ def softmin(
     return _apply(Softmax, -input, dim, dtype)
 
 
+@named_if_out_of_memory("gumbel_softmax")
 def gumbel_softmax(
     logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
 ) -> Tensor:
