@@ -70,7 +70,7 @@ class SparseCooTensor(SparseTensor):
         return {"indices": self._positions, "values": self._data}
 
     def with_values(self, values: Tensor) -> SparseCooTensor:
-        indices = self._positions.to(values.device)
+        indices = self.positions_for(values, self._positions)
         return SparseCooTensor(indices, values, self._size, self._coalesced)
 
     @property
@@ -131,7 +131,8 @@ class SparseCooTensor(SparseTensor):
         order[a], order[b] = order[b], order[a]
         shape = [self._size[d] for d in order] + list(self._size[len(order) :])
         coalesced = self._coalesced and a == b
-        return SparseCooTensor(self._positions[order], self._data, tuple(shape), coalesced)
+        values = self._data.clone()  # no view, as in PyTorch
+        return SparseCooTensor(self._positions[order], values, tuple(shape), coalesced)
 
     def t(self) -> SparseCooTensor:
         """The transpose of a matrix."""

@@ -50,8 +50,8 @@ class SparseCsrTensor(SparseTensor):
         return {"crow_indices": self._crow, "col_indices": self._col, "values": self._data}
 
     def with_values(self, values: Tensor) -> SparseCsrTensor:
-        where = values.device
-        return SparseCsrTensor(self._crow.to(where), self._col.to(where), values, self._size)
+        crow, col = (self.positions_for(values, x) for x in (self._crow, self._col))
+        return SparseCsrTensor(crow, col, values, self._size)
 
     def to_sparse(self, sparse_dim: int | None = None) -> SparseCooTensor:
         """In COO layout."""

@@ -136,6 +136,11 @@ class SparseTensor:
         """A sparse tensor with the same positions."""
         raise NotImplementedError
 
+    def positions_for(self, values: Tensor, positions: Tensor) -> Tensor:
+        """Positions to go with `values`: a copy, unless the values are this tensor's own."""
+        same = values.data_ptr() == self._data.data_ptr()
+        return positions if same else positions.to(values.device, copy=True)
+
     def coalesce(self) -> Any:
         """Each position once, in order."""
         return self
