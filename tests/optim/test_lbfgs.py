@@ -20,6 +20,8 @@ SETTINGS: list[dict[str, Any]] = [
     {"line_search_fn": "strong_wolfe", "lr": 1e-3, "max_iter": 8},
     {"line_search_fn": "strong_wolfe", "max_eval": 3},
     {"line_search_fn": "strong_wolfe", "max_iter": 4, "history_size": 1},
+    {"line_search_fn": "strong_wolfe", "max_iter": 3, "max_eval": 100},
+    {"max_iter": 3, "max_eval": 100, "tolerance_change": 0},
 ]
 pytestmark = pytest.mark.filterwarnings("ignore:Converting a tensor with requires_grad")
 

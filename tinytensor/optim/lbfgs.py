@@ -77,7 +77,7 @@ class LBFGS(Optimizer):
             state["n_iter"] += 1
             is_first = state["n_iter"] == 1
             direction = self._direction(gradient, state, group["history_size"])
-            state.update(d=direction, prev_flat_grad=gradient.clone(), prev_loss=loss)
+            state.update(d=direction, prev_flat_grad=gradient, prev_loss=loss)
             before = loss
             t = min(1.0, 1.0 / gradient.abs().sum()) * lr if is_first else lr
             state["t"] = t
