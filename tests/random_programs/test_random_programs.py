@@ -6,6 +6,8 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="PyTorch is the oracle of this test")
 
+import tinytensor  # noqa: E402
+
 from .compare import check  # noqa: E402
 from .generator import program  # noqa: E402
 from .shrink import shrink  # noqa: E402
@@ -32,6 +34,38 @@ def test_random_programs(start: int) -> None:
 @pytest.mark.parametrize("start", range(1500, 10_000, 2 * STEP))
 def test_more_random_programs(start: int) -> None:
     agree(range(start, start + 2 * STEP))
+
+
+# The shortest form of program 23728, the one that PyTorch runs and tinytensor refuses.
+OVERWRITTEN = [
+    "t0 = num(588, ({n}, 3)).requires_grad_()",
+    "t1 = L.cos(t0)",
+    "t1[...] *= num(16, ({n}, 3))",
+    "t2 = t1 / (t1 * t1 + 1)",
+    "g3, = row_major(L.autograd.grad([t2], [t0], [num(814, ({n}, 3))], create_graph=True))",
+    "t1.copy_(num(956, ({n}, 3)))",
+    "L.autograd.backward([g3], [num(381, ({n}, 3))], retain_graph=True)",
+]
+
+
+def test_a_saved_value_is_overwritten_in_an_empty_tensor() -> None:
+    """Both refuse it with 2 rows. With none, PyTorch's rule of as_strided returns zeros without a
+    graph, so that the second backward pass never comes to the overwritten value.
+    """
+    from .program import run
+
+    errors = {
+        (lib, n): str(run(lib, "float64", [line.format(n=n) for line in OVERWRITTEN]).errors[-1])
+        for lib in (tinytensor, torch)
+        for n in (0, 2)
+    }
+    assert errors.pop((torch, 0)) == "None"
+    assert "modified by an inplace operation" in errors.pop((torch, 2))
+    assert all("was changed in place after it was saved" in text for text in errors.values())
+    for n, tracked in ((0, False), (2, True)):
+        x, g = (torch.ones(n, 3, requires_grad=True) for _ in range(2))
+        (dx,) = torch.autograd.grad(x.as_strided((n, 3), (3, 1)), x, g, create_graph=True)
+        assert dx.requires_grad == tracked  # it depends on g in both
 
 
 # ------------------------------------------------------------------------------------------
