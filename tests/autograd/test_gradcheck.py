@@ -271,3 +271,48 @@ def test_misuse() -> None:
 
 def test_pytorchs_path() -> None:
     assert tt.autograd.gradcheck is gradcheck and tt.autograd.gradgradcheck is gradgradcheck
+
+
+class LineWrongBy(Op):
+    """y = 1e-3·x;  dx = g·(1e-3 + error)"""
+
+    def forward(self, x: Any, error: float) -> Any:
+        self.error = error
+        return 1e-3 * x
+
+    def backward(self, g: Any) -> Any:
+        return g * (1e-3 + self.error)
+
+
+class SquareWrongBy(Op):
+    """y = 1e-3·x²/2;  dx = g·1e-3·x, whose own gradient is wrong by g·error"""
+
+    saves = ("x",)
+
+    def forward(self, x: Any, error: float) -> Any:
+        self.error = error
+        return 1e-3 * x * x / 2
+
+    def backward(self, g: Any) -> Any:
+        (x,) = self.saved
+        return g * LineWrongBy.apply(x, self.error)
+
+
+@pytest.mark.parametrize("error, right", [(5e-6, True), (3e-5, False), (5e-3, False)])
+def test_default_atol(error: float, right: bool) -> None:
+    """Gradients near 0 may be wrong by 1e-5, as in PyTorch."""
+    first, second = (lambda x: LineWrongBy.apply(x, error)), lambda x: SquareWrongBy.apply(x, error)
+    assert gradcheck(first, leaf(3), raise_exception=False) == right
+    assert gradcheck(second, leaf(3))
+    assert gradgradcheck(second, leaf(3), raise_exception=False) == right
+
+
+def test_default_eps() -> None:
+    """Steps of 1e-6 suit a function with a large third derivative; steps of 1e-3 do not."""
+
+    def wave(x: tt.Tensor) -> tt.Tensor:
+        return (300 * x).sin()
+
+    for check in (gradcheck, gradgradcheck):
+        assert check(wave, leaf(3))
+        assert not check(wave, leaf(3), eps=1e-3, raise_exception=False)

@@ -247,7 +247,7 @@ def _qualified_name(nodes: list[ast.AST]) -> str:
 
 
 def all_mutations(root: Path = ROOT) -> list[Mutation]:
-    """Those of the five packages."""
+    """Those of all packages."""
     return [
         mutation
         for package in PACKAGES

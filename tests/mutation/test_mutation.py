@@ -100,8 +100,8 @@ def test_sample_takes_from_all_alike(mutations: list[Mutation]) -> None:
     chosen = sample(mutations, 100, seed=0)
     assert len({m.key for m in chosen}) == 100
     for package in PACKAGES:
-        assert sum(m.package == package for m in chosen) == 20
-        assert len({m.kind for m in chosen if m.package == package}) >= 4
+        assert sum(m.package == package for m in chosen) in (11, 12)
+        assert len({m.kind for m in chosen if m.package == package}) >= 3
     assert sample(mutations[::-1], 100, seed=0) == chosen
     assert sample(mutations, 100, seed=1) != chosen
     assert all(parses(m, ROOT) for m in chosen)
