@@ -53,9 +53,11 @@ class RNN(RNNBase):
         z = F.linear(state[0], weights.hh, x)  # W_hh·h + x
         return (z.tanh() if self.nonlinearity == "tanh" else z.relu(),)
 
-    def sequence(self, x: Tensor, state: State, weights: Weights) -> tuple[Tensor, State]:
+    def sequence(
+        self, x: Tensor, state: State, weights: Weights, sizes: list[int]
+    ) -> tuple[Tensor, State]:
         (h,) = state
-        y = tt.rnn_sequence(x, h, weights.ih, weights.hh, weights.bias, self.nonlinearity)
+        y = tt.rnn_sequence(x, h, weights.ih, weights.hh, weights.bias, self.nonlinearity, sizes)
         return y, (y[-1],)
 
 
@@ -87,11 +89,13 @@ class LSTM(RNNBase):
         h, c = lstm_step(F.linear(state[0], weights.hh, x), state[1])
         return (h if weights.hr is None else F.linear(h, weights.hr)), c
 
-    def sequence(self, x: Tensor, state: State, weights: Weights) -> tuple[Tensor, State] | None:
+    def sequence(
+        self, x: Tensor, state: State, weights: Weights, sizes: list[int]
+    ) -> tuple[Tensor, State] | None:
         if weights.hr is not None:
             return None
         h, c = state
-        y, c = tt.lstm_sequence(x, h, c, weights.ih, weights.hh, weights.bias)
+        y, c = tt.lstm_sequence(x, h, c, weights.ih, weights.hh, weights.bias, sizes)
         return y, (y[-1], c)
 
     def _state_sizes(self) -> list[int]:
@@ -132,9 +136,12 @@ class GRU(RNNBase):
         (h,) = state
         return (gru_step(x, F.linear(h, weights.hh, weights.bias_hh), h),)
 
-    def sequence(self, x: Tensor, state: State, weights: Weights) -> tuple[Tensor, State]:
+    def sequence(
+        self, x: Tensor, state: State, weights: Weights, sizes: list[int]
+    ) -> tuple[Tensor, State]:
         (h,) = state
-        y = tt.gru_sequence(x, h, weights.ih, weights.hh, weights.bias_ih, weights.bias_hh)
+        biases = weights.bias_ih, weights.bias_hh
+        y = tt.gru_sequence(x, h, weights.ih, weights.hh, *biases, sizes)
         return y, (y[-1],)
 
 

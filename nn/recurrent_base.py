@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from typing import Any, NamedTuple
 
+import numpy as np
+
 import tinytensor as tt
 from tinytensor.autograd.site import warn
 from tinytensor.errors import ShapeError
@@ -47,6 +49,19 @@ class Weights(NamedTuple):
 def _parts(hx: Any) -> list[Tensor]:
     """The state as a list, from the h or (h, c) that a caller passes."""
     return list(hx) if isinstance(hx, (tuple, list)) else [hx]
+
+
+def _rows_when_padded(sizes: list[int], backwards: bool) -> np.ndarray:
+    """The rows of a padded batch, (T·N, …), of the rows of a packed one with these batch sizes.
+
+    backwards: with the steps of each sequence in reverse order.
+    """
+    counts = np.array(sizes)
+    times = np.repeat(np.arange(len(sizes)), counts)
+    sequences = np.concatenate([np.arange(count) for count in sizes])
+    if backwards:
+        times = np.bincount(sequences)[sequences] - 1 - times  # from the end of each
+    return times * sizes[0] + sequences
 
 
 class RNNBase(Module):
@@ -182,8 +197,13 @@ class RNNBase(Module):
         """The next state, from x (N, G·H), the input part of the gates, and the state before."""
         raise NotImplementedError(f"{type(self).__name__}: step is not implemented")
 
-    def sequence(self, x: Tensor, state: State, weights: Weights) -> tuple[Tensor, State] | None:
-        """All steps in one op: (T, N, in) → (T, N, H) and the last state; None if there is none."""
+    def sequence(
+        self, x: Tensor, state: State, weights: Weights, sizes: list[int]
+    ) -> tuple[Tensor, State] | None:
+        """All steps in one op: (T, N, in) → (T, N, H) and the last state; None if there is none.
+
+        sizes[t] sequences run at step t, the first ones.
+        """
         return None
 
     # --------------------------------------------------------------------------------------
@@ -242,7 +262,7 @@ class RNNBase(Module):
         self, x: Tensor, sizes: list[int], initial: State, weights: Weights, backwards: bool
     ) -> tuple[Tensor, State]:
         """One layer in one direction; at step t, the first sizes[t] sequences are running."""
-        if sizes[0] == sizes[-1] and len(x) * self.gates * self.hidden_size >= LONG:
+        if len(x) * self.gates * self.hidden_size >= LONG:
             whole = self._as_one(x, sizes, initial, weights, backwards)
             if whole is not None:
                 return whole
@@ -269,12 +289,22 @@ class RNNBase(Module):
     def _as_one(
         self, x: Tensor, sizes: list[int], initial: State, weights: Weights, backwards: bool
     ) -> tuple[Tensor, State] | None:
-        """`_through_time` as one op, `sequence`, for sequences of the same length."""
-        x = x.unflatten(0, (len(sizes), sizes[0]))  # (T·N, in) → (T, N, in)
-        whole = self.sequence(x.flip(0) if backwards else x, initial, weights)
+        """`_through_time` as one op, `sequence`, on sequences padded to one length."""
+        length, count = len(sizes), sizes[0]
+        all_run = sizes[-1] == count
+        if all_run:
+            padded = x.unflatten(0, (length, count))  # (T·N, in) → (T, N, in)
+            padded = padded.flip(0) if backwards else padded
+        else:
+            rows = tt.tensor(_rows_when_padded(sizes, backwards), device=x.device)
+            padded = x.new_zeros(length * count, x.shape[1]).index_copy(0, rows, x)
+            padded = padded.unflatten(0, (length, count))  # (T·N, in) → (T, N, in)
+        whole = self.sequence(padded, initial, weights, sizes)
         if whole is None:
             return None
         y, state = whole
+        if not all_run:
+            return y.flatten(0, 1).index_select(0, rows), state  # (T, N, H) → (Σ sizes, H)
         return (y.flip(0) if backwards else y).flatten(0, 1), state  # (T, N, H) → (T·N, H)
 
     # --------------------------------------------------------------------------------------

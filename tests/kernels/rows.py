@@ -86,6 +86,13 @@ LAYERS = [
     Row("gru_sequence", T(4, 2, 3), T(2, 5), T(15, 3), T(15, 5), None, T(15)),
     Row("gru_sequence", T(2, 3, 5), T(3, 17), T(51, 5), T(51, 17), T(51), None),
     *(
+        Row(name, T(5, 9, 4), *(T(9, 7) for _ in range(states)), T(7 * gates, 4), T(7 * gates, 7),
+            T(7 * gates), batch_sizes=[9, 7, 7, 2, 1])
+        for name, states, gates in (
+            ("lstm_sequence", 2, 4), ("gru_sequence", 1, 3), ("rnn_sequence", 1, 1),
+        )
+    ),
+    *(
         Row("rnn_sequence", *args, nonlinearity=nonlinearity)
         for nonlinearity in ("tanh", "relu")
         for args in (

@@ -90,13 +90,22 @@ def same(ours: list, theirs: list, tolerance: float = 1e-10) -> None:
 
 
 @quiet
+@pytest.mark.parametrize("whole", [False, True], ids=["steps", "whole"])
 @pytest.mark.parametrize("with_state", [False, True], ids=["zeros", "state"])
 @pytest.mark.parametrize("lengths", LENGTHS, ids=str)
 @pytest.mark.parametrize("layers", LAYERS, ids=str)
 @pytest.mark.parametrize(("name", "settings"), KINDS, ids=str)
 def test_packed_equals_pytorch(
-    name: str, settings: dict, layers: dict, lengths: list[int], with_state: bool
+    name: str,
+    settings: dict,
+    layers: dict,
+    lengths: list[int],
+    with_state: bool,
+    whole: bool,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    if whole:
+        monkeypatch.setattr(recurrent_base, "LONG", 1)
     modules = pair(name, {**settings, **layers})
     arrays = rng().normal(size=(max(lengths), len(lengths), 3))
     found = []
@@ -202,18 +211,18 @@ def test_whole_sequences_equal_pytorch(
 
 
 @pytest.mark.parametrize("name", ["RNN", "GRU", "LSTM"])
-def test_sequences_of_several_lengths_go_step_by_step(name: str, one_op: None) -> None:
+def test_sequences_of_several_lengths_are_one_op(name: str, one_op: None) -> None:
     module = getattr(nn, name)(3, 4, dtype=tt.float64)
     x = tt.tensor(rng().normal(size=(4, 2, 3)))
     packed, _ = module(rnn.pack_padded_sequence(x, [4, 3]))
-    assert f"{name.lower()}_sequence" not in ops_of(packed.data)
+    assert f"{name.lower()}_sequence" in ops_of(packed.data)
     whole, _ = module(x[:3])
-    assert f"{name.lower()}_sequence" in ops_of(whole)
     same([rnn.pad_packed_sequence(packed)[0][:3]], [whole])
 
 
+@pytest.mark.parametrize("packed", [False, True], ids=["padded", "packed"])
 @pytest.mark.parametrize("name", ["RNN", "GRU", "LSTM"])
-def test_large_layers_equal_pytorch(name: str) -> None:
+def test_large_layers_equal_pytorch(name: str, packed: bool) -> None:
     """In float32, large enough for the kernels."""
     torch = torch_of()
     torch.manual_seed(0)
@@ -224,7 +233,12 @@ def test_large_layers_equal_pytorch(name: str) -> None:
     found = []
     for lib, module in ((tt, ours), (torch, theirs)):
         x = leaf(lib, arrays)
-        output, last = module(x)
+        given = x
+        if packed:
+            pack = (rnn if lib is tt else lib.nn.utils.rnn).pack_padded_sequence
+            given = pack(x, [30, 30, 29, 17, 17, 12, 5, 1, 1])
+        output, last = module(given)
+        output = output.data if packed else output
         (output.sin().sum() + sum(s.sum() for s in flatten(last))).backward()
         leaves = [x, *module.parameters()]
         found.append([output, *flatten(last), *(t.grad for t in leaves)])

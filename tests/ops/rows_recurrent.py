@@ -42,6 +42,24 @@ def whole(name: str, x: Any, h: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any)
     return getattr(torch, name)(x, h[None], [w_ih, w_hh, *biases], *options)[0]
 
 
+def with_sizes(function: Any) -> Any:
+    """`function`, step by step: sequences that have ended keep their state."""
+
+    def run(x: Any, *args: Any, batch_sizes: list[int]) -> Any:
+        torch = importlib.import_module("torch")
+        count = 2 if function is lstm else 1
+        states, weights = list(args[:count]), args[count:]
+        outputs = []
+        for t, n in enumerate(batch_sizes):
+            found = function(x[t : t + 1, :n], *(s[:n] for s in states), *weights)
+            found = (found[0][0], found[1]) if count == 2 else (found[0],)
+            states = [torch.cat([new, old[n:]]) for new, old in zip(found, states)]
+            outputs.append(states[0])
+        return (torch.stack(outputs), states[1]) if count == 2 else torch.stack(outputs)
+
+    return run
+
+
 STEPS = T(4, 2, 4)  # (T, N, in)
 ONE_STEP, ONE_STATE = T(1, 1, 4), T(1, 3)
 ROWS = [
@@ -62,6 +80,15 @@ ROWS = [
             (ONE_STEP, ONE_STATE, *weights(1), T(3)),
         )
     ),
+    *(
+        Row(name, STEPS, *states, *weights(gates), T(3 * gates), batch_sizes=sizes,
+            torch=with_sizes(function), method=False)
+        for name, states, gates, function in (
+            ("lstm_sequence", (H, H), 4, lstm), ("gru_sequence", (H,), 3, gru),
+            ("rnn_sequence", (H,), 1, rnn),
+        )
+        for sizes in ([2, 2, 1, 1], [1, 1, 1, 1])
+    ),
     Row("lstm_cell", X, (H, H), *weights(4), method=False),
     Row("lstm_cell", X, (H, H), *weights(4), *biases(4), method=False),
     Row("lstm_cell", T(1, 4), (T(1, 3), T(1, 3)), *weights(4), *biases(4), method=False),
@@ -71,4 +98,4 @@ ROWS = [
     Row("rnn_tanh_cell", X, H, *weights(1), *biases(1), method=False),
     Row("rnn_relu_cell", X, H, *weights(1), method=False),
     Row("rnn_relu_cell", X, H, *weights(1), *biases(1), method=False),
-]
+]  # fmt: skip

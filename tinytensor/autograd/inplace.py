@@ -163,7 +163,9 @@ def write(target: Any, function: Callable, *args: Any, **kwargs: Any) -> Any:
             f"{name}: the result has shape {tuple(result._shape)}, which does not fit the tensor "
             f"of shape {tuple(target._shape)} that it is written into"
         )
-    if not can_cast(result.array.dtype, target.array.dtype):
+    if result.array.dtype is target.array.dtype:
+        pass
+    elif not can_cast(result.array.dtype, target.array.dtype):
         raise RuntimeError(
             f"{name}: result type {result.array.dtype} can't be cast to the tensor's type "
             f"{target.array.dtype}; convert the tensor first, or use the out-of-place op"

@@ -18,7 +18,7 @@ by Numba and run on large arrays. Adam, gradient clipping and decoding ask for t
     linear.py          x·Wᵀ + b
     matmul.py          products of matrices
     pooling.py         max_pool
-    recurrent.py       LSTM, GRU and RNN over a whole sequence
+    recurrent.py       LSTM, GRU and RNN over a whole sequence; recurrent_shared.py: what they share
     selective_scan.py  the scan of Mamba
     softmax.py         softmax and log_softmax along the last dimension
 

@@ -2,7 +2,7 @@
 
 Each thread computes all steps of its own sequences, so threads never wait for each other. A step
 multiplies the state by its weights, adds the product to the inputs' share, and makes one pass over
-the gates.
+the gates. sizes[t] sequences run at step t, the first ones; the others keep their state.
 """
 
 from __future__ import annotations
@@ -12,45 +12,22 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array
-from .linear import linear, linear_gradient
 from .machinery.compile import parallel, part
-from .machinery.contiguous import as_rows, contiguous, flat
+from .machinery.contiguous import contiguous, flat
 from .machinery.memory import copy, empty
 from .machinery.packed_product import empty_panels, multiply, pack
-from .machinery.threads import get_num_threads
 from .machinery.vector_math import f32, sigmoid, tanh, times
+from .recurrent_shared import (
+    NO_NUMBERS,
+    hold,
+    pass_on,
+    running,
+    share_of_inputs,
+    sizes_of,
+    weight_gradients,
+)
 
 ZERO, ONE = f32(0.0), f32(1.0)
-NO_MATRIX = np.empty((0, 0), dtype=np.float32)  # an argument or result that is not needed
-NO_NUMBERS = np.empty(0, dtype=np.float32)
-
-
-def share_of_inputs(x: Array, w_ih: Array, bias: Array, z: Array) -> Array:
-    """z = w_ih·x + bias, for all steps at once; returns x as rows. bias may be empty."""
-    rows = as_rows(x)
-    linear(rows.shape[0], rows, contiguous(w_ih), bias, as_rows(z))
-    return rows
-
-
-def weight_gradients(
-    op: Any, inputs: Array, states: Array, w_ih: Array, dz: Array, ds: Array
-) -> tuple:
-    """dx = dz·w_ih,  dw_ih = Σ dzₜᵀ·xₜ,  dw_hh = Σ dsₜᵀ·hₜ₋₁,  Σ dzₜ,  Σ dsₜ
-
-    dz and ds (T, N, G·H) are the gradients of the gates' inputs from x and from the state. If they
-    are the same array, the second sum is omitted.
-    """
-    parts, from_inputs, from_state = get_num_threads(), as_rows(dz), as_rows(ds)
-    gates, size = from_inputs.shape[1], states.shape[2]
-    dx = empty(inputs.shape) if op.needs(0) else NO_MATRIX
-    dw_ih, db_ih = empty(w_ih.shape), empty((gates,))
-    dw_hh, db_hh = empty((gates, size)), NO_NUMBERS if ds is dz else empty((gates,))
-    linear_gradient(parts, parts, inputs, contiguous(w_ih), from_inputs, dx, dw_ih, db_ih)
-    before = as_rows(states[:-1])
-    linear_gradient(parts, parts, before, NO_MATRIX, from_state, NO_MATRIX, dw_hh, db_hh)
-    shape = *dz.shape[:2], inputs.shape[1]  # (T·N, in) → (T, N, in)
-    dx = dx.reshape(shape) if op.needs(0) else None
-    return dx, dw_ih, dw_hh, db_ih, db_hh
 
 
 # ------------------------------------------------------------------------------------------
@@ -59,7 +36,7 @@ def weight_gradients(
 
 
 @parallel
-def lstm(start, stop, w, gates, cells, states):
+def lstm(start, stop, w, sizes, gates, cells, states):
     """gates ← σ or tanh of gates + hₜ₋₁·w;  cₜ = f·cₜ₋₁ + i·g,  hₜ = o·tanh cₜ
 
     gates (T, N, 4, H) starts as the inputs' share. states (T + 1, N, H) holds all h, the initial
@@ -69,9 +46,13 @@ def lstm(start, stop, w, gates, cells, states):
     panels = empty_panels(w.shape[0], w.shape[1])
     pack(w, panels)
     for t in range(z.shape[0]):
-        multiply(states[t, start:stop], panels, z[t, start:stop], 1.0, 1.0)
-        for n in range(start, stop):
+        end = running(start, stop, sizes[t])
+        if start < end:
+            multiply(states[t, start:end], panels, z[t, start:end], 1.0, 1.0)
+        for n in range(start, end):
             lstm_gates(gates, cells, states, t, n)
+        hold(cells, t, end, stop)
+        hold(states, t, end, stop)
 
 
 @part
@@ -95,15 +76,18 @@ def lstm_gates(z, cells, states, t, n):
 
 
 @parallel
-def lstm_gradient(start, stop, w, gates, cells, gy, d_gates, dh, dc):
+def lstm_gradient(start, stop, w, sizes, gates, cells, gy, d_gates, dh, dc):
     """dzₜ from gₕ = gyₜ + dh and dc; then dh ← dzₜ·w, dc ← s·f, for the previous step."""
     dz = d_gates.reshape(gates.shape[0], gates.shape[1], w.shape[0])  # (T, N, 4, H) → (T, N, 4H)
     panels = empty_panels(w.shape[0], w.shape[1])
     pack(w, panels)
     for t in range(dz.shape[0] - 1, -1, -1):
-        for n in range(start, stop):
+        end = running(start, stop, sizes[t])
+        for n in range(start, end):
             lstm_gates_gradient(gates, cells, gy, t, n, dh, d_gates, dc)
-        multiply(dz[t, start:stop], panels, dh[start:stop], 1.0, 0.0)
+        if start < end:
+            multiply(dz[t, start:end], panels, dh[start:end], 1.0, 0.0)
+        pass_on(gy, t, end, stop, dh, dz)
 
 
 @part
@@ -128,8 +112,9 @@ def lstm_gates_gradient(z, cells, gy, t, n, dh, dz, dc):
 
 
 def lstm_sequence_forward(
-    op: Any, x: Array, h: Array, c: Array, w_ih: Array, w_hh: Array, b: Array | None
+    op: Any, x: Array, h: Array, c: Array, w_ih: Array, w_hh: Array, b: Array | None, sizes: Any
 ) -> tuple:
+    op.sizes = sizes
     (steps, samples), size = x.shape[:2], h.shape[1]
     z = empty((steps, samples, 4 * size))
     cells = empty((steps + 1, samples, size))
@@ -137,7 +122,7 @@ def lstm_sequence_forward(
     cells[0], states[0] = c, h
     inputs = share_of_inputs(x, w_ih, NO_NUMBERS if b is None else flat(b), z)
     gates = z.reshape(steps, samples, 4, size)  # (T, N, 4H) → (T, N, 4, H)
-    lstm(samples, contiguous(w_hh).T, gates, cells, states)
+    lstm(samples, contiguous(w_hh).T, sizes_of(op.sizes, x), gates, cells, states)
     op.remember("lstm", (inputs, z, cells, states))
     return copy(states[1:]), copy(cells[-1])
 
@@ -151,8 +136,8 @@ def lstm_sequence_backward(op: Any, gy: Array, gk: Array) -> tuple:
     dz, dh, dc = empty(z.shape), np.zeros(h.shape, h.dtype), copy(gk)
     gates = *z.shape[:2], 4, h.shape[1]  # (T, N, 4H) → (T, N, 4, H)
     lstm_gradient(
-        h.shape[0], contiguous(w_hh), z.reshape(gates), cells, contiguous(gy), dz.reshape(gates),
-        dh, dc,
+        h.shape[0], contiguous(w_hh), sizes_of(op.sizes, gy), z.reshape(gates), cells,
+        contiguous(gy), dz.reshape(gates), dh, dc,
     )  # fmt: skip
     dx, dw_ih, dw_hh, db, _ = weight_gradients(op, inputs, states, w_ih, dz, dz)
     return dx, dh, dc, dw_ih, dw_hh, db
@@ -164,7 +149,7 @@ def lstm_sequence_backward(op: Any, gy: Array, gk: Array) -> tuple:
 
 
 @parallel
-def gru(start, stop, w, bias, gates, shares, states):
+def gru(start, stop, w, bias, sizes, gates, shares, states):
     """gates ← r, u, n;  hₜ = n + u·(hₜ₋₁ − n)
 
     gates (T, N, 3, H) starts as the inputs' share. shares (T, N, H) ← sₙ = hₜ₋₁·wₙ + bias, the
@@ -176,11 +161,14 @@ def gru(start, stop, w, bias, gates, shares, states):
     pack(w[:, : 2 * size], for_r_and_u)
     pack(w[:, 2 * size :], for_n)
     for t in range(z.shape[0]):
-        h = states[t, start:stop]
-        multiply(h, for_r_and_u, z[t, start:stop, : 2 * size], 1.0, 1.0)
-        multiply(h, for_n, shares[t, start:stop], 1.0, 0.0)
-        for n in range(start, stop):
+        end = running(start, stop, sizes[t])
+        if start < end:
+            h = states[t, start:end]
+            multiply(h, for_r_and_u, z[t, start:end, : 2 * size], 1.0, 1.0)
+            multiply(h, for_n, shares[t, start:end], 1.0, 0.0)
+        for n in range(start, end):
             gru_gates(gates, bias, shares, states, t, n)
+        hold(states, t, end, stop)
 
 
 @part
@@ -203,16 +191,21 @@ def gru_gates(z, bias, shares, states, t, n):
 
 
 @parallel
-def gru_gradient(start, stop, w, gates, shares, states, gy, d_gates, d_shares, dh):
+def gru_gradient(start, stop, w, sizes, gates, shares, states, gy, d_gates, d_shares, dh):
     """dzₜ and dsₜ from g = gyₜ + dh; then dh ← g·u + dsₜ·w, for the previous step."""
     # (T, N, 3, H) → (T, N, 3H)
     ds = d_shares.reshape(gates.shape[0], gates.shape[1], w.shape[0])
+    dz = d_gates.reshape(gates.shape[0], gates.shape[1], w.shape[0])
     panels = empty_panels(w.shape[0], w.shape[1])
     pack(w, panels)
     for t in range(ds.shape[0] - 1, -1, -1):
-        for n in range(start, stop):
+        end = running(start, stop, sizes[t])
+        for n in range(start, end):
             gru_gates_gradient(gates, shares, states, gy, t, n, dh, d_gates, d_shares)
-        multiply(ds[t, start:stop], panels, dh[start:stop], 1.0, 1.0)
+        if start < end:
+            multiply(ds[t, start:end], panels, dh[start:end], 1.0, 1.0)
+        pass_on(gy, t, end, stop, dh, ds)
+        dz[t, end:stop] = ZERO
 
 
 @part
@@ -241,8 +234,10 @@ def gru_gates_gradient(z, shares, states, gy, t, n, dh, dz, ds):
 
 
 def gru_sequence_forward(
-    op: Any, x: Array, h: Array, w_ih: Array, w_hh: Array, b_ih: Array | None, b_hh: Array | None
-) -> Array:
+    op: Any, x: Array, h: Array, w_ih: Array, w_hh: Array, b_ih: Array | None, b_hh: Array | None,
+    sizes: Any,
+) -> Array:  # fmt: skip
+    op.sizes = sizes
     (steps, samples), size = x.shape[:2], h.shape[1]
     z = empty((steps, samples, 3 * size))
     shares, states = empty((steps, samples, size)), empty((steps + 1, samples, size))
@@ -255,7 +250,7 @@ def gru_sequence_forward(
         bias_n[:] = b_hh[2 * size :]
     inputs = share_of_inputs(x, w_ih, bias, z)
     gates = z.reshape(steps, samples, 3, size)  # (T, N, 3H) → (T, N, 3, H)
-    gru(samples, contiguous(w_hh).T, bias_n, gates, shares, states)
+    gru(samples, contiguous(w_hh).T, bias_n, sizes_of(sizes, x), gates, shares, states)
     op.remember("gru", (inputs, z, shares, states))
     return copy(states[1:])
 
@@ -269,8 +264,8 @@ def gru_sequence_backward(op: Any, gy: Array) -> tuple:
     dz, ds, dh = empty(z.shape), empty(z.shape), np.zeros(h.shape, h.dtype)
     gates = *z.shape[:2], 3, h.shape[1]  # (T, N, 3H) → (T, N, 3, H)
     gru_gradient(
-        h.shape[0], contiguous(w_hh), z.reshape(gates), shares, states, contiguous(gy),
-        dz.reshape(gates), ds.reshape(gates), dh,
+        h.shape[0], contiguous(w_hh), sizes_of(op.sizes, gy), z.reshape(gates), shares, states,
+        contiguous(gy), dz.reshape(gates), ds.reshape(gates), dh,
     )  # fmt: skip
     dx, *rest = weight_gradients(op, inputs, states, w_ih, dz, ds)
     return dx, dh, *rest
@@ -282,7 +277,7 @@ def gru_sequence_backward(op: Any, gy: Array) -> tuple:
 
 
 @parallel
-def rnn(start, stop, w, rectified, states):
+def rnn(start, stop, w, rectified, sizes, states):
     """hₜ = tanh, or max(0, …), of hₜ + hₜ₋₁·w
 
     states (T + 1, N, H) starts as the initial h and the inputs' share of each step, and ends as all
@@ -291,8 +286,10 @@ def rnn(start, stop, w, rectified, states):
     panels = empty_panels(w.shape[0], w.shape[1])
     pack(w, panels)
     for t in range(1, states.shape[0]):
-        multiply(states[t - 1, start:stop], panels, states[t, start:stop], 1.0, 1.0)
-        for n in range(start, stop):
+        end = running(start, stop, sizes[t - 1])
+        if start < end:
+            multiply(states[t - 1, start:end], panels, states[t, start:end], 1.0, 1.0)
+        for n in range(start, end):
             if rectified:
                 for j in range(states.shape[2]):
                     z = states[t, n, j]
@@ -300,15 +297,17 @@ def rnn(start, stop, w, rectified, states):
             else:
                 for j in range(states.shape[2]):
                     states[t, n, j] = tanh(states[t, n, j])
+        hold(states, t - 1, end, stop)
 
 
 @parallel
-def rnn_gradient(start, stop, w, rectified, states, gy, dz, dh):
+def rnn_gradient(start, stop, w, rectified, sizes, states, gy, dz, dh):
     """dzₜ from g = gyₜ + dh; then dh ← dzₜ·w, for the previous step."""
     panels = empty_panels(w.shape[0], w.shape[1])
     pack(w, panels)
     for t in range(dz.shape[0] - 1, -1, -1):
-        for n in range(start, stop):
+        end = running(start, stop, sizes[t])
+        for n in range(start, end):
             if rectified:
                 for j in range(dz.shape[2]):
                     g = gy[t, n, j] + dh[n, j]
@@ -317,17 +316,20 @@ def rnn_gradient(start, stop, w, rectified, states, gy, dz, dh):
                 for j in range(dz.shape[2]):
                     h = states[t + 1, n, j]
                     dz[t, n, j] = (gy[t, n, j] + dh[n, j]) * (ONE - h * h)
-        multiply(dz[t, start:stop], panels, dh[start:stop], 1.0, 0.0)
+        if start < end:
+            multiply(dz[t, start:end], panels, dh[start:end], 1.0, 0.0)
+        pass_on(gy, t, end, stop, dh, dz)
 
 
 def rnn_sequence_forward(
-    op: Any, x: Array, h: Array, w_ih: Array, w_hh: Array, b: Array | None, nonlinearity: str
-) -> Array:
-    op.nonlinearity = nonlinearity
+    op: Any, x: Array, h: Array, w_ih: Array, w_hh: Array, b: Array | None, nonlinearity: str,
+    sizes: Any,
+) -> Array:  # fmt: skip
+    op.settings = nonlinearity, sizes
     states = empty((x.shape[0] + 1, *h.shape))
     states[0] = h
     inputs = share_of_inputs(x, w_ih, NO_NUMBERS if b is None else flat(b), states[1:])
-    rnn(h.shape[0], contiguous(w_hh).T, nonlinearity == "relu", states)
+    rnn(h.shape[0], contiguous(w_hh).T, nonlinearity == "relu", sizes_of(sizes, x), states)
     op.remember("rnn", (inputs, states))
     return copy(states[1:])
 
@@ -339,7 +341,10 @@ def rnn_sequence_backward(op: Any, gy: Array) -> tuple:
     inputs, states = kept
     _, h, w_ih, w_hh, _ = op.saved
     dz, dh = empty(gy.shape), np.zeros(h.shape, h.dtype)
-    rectified = op.nonlinearity == "relu"
-    rnn_gradient(h.shape[0], contiguous(w_hh), rectified, states, contiguous(gy), dz, dh)
+    nonlinearity, sizes = op.settings
+    rnn_gradient(
+        h.shape[0], contiguous(w_hh), nonlinearity == "relu", sizes_of(sizes, gy), states,
+        contiguous(gy), dz, dh,
+    )  # fmt: skip
     dx, dw_ih, dw_hh, db, _ = weight_gradients(op, inputs, states, w_ih, dz, dz)
     return dx, dh, dw_ih, dw_hh, db

@@ -115,9 +115,11 @@ def mul(input: Operand, other: Operand) -> Tensor:
 
 
 def _is_bool(value: Any) -> bool:
+    if isinstance(value, Variable):
+        return value.array.dtype.kind == "b"
     if isinstance(value, bool):
         return True
-    dtype = getattr(unwrap(value), "dtype", None)
+    dtype = getattr(value, "dtype", None)
     return dtype is not None and dtype.kind == "b"
 
 
