@@ -238,7 +238,9 @@ def test_the_module_and_the_console_script(tmp_path: Path) -> None:
     """`python -m tinytensor` works, and the script of setup.cfg names the same function."""
     command = [sys.executable, "-W", "error", "-m", "tinytensor", "--version"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
-    assert (done.returncode, done.stdout) == (0, f"tinytensor {tt.__version__}\n"), done.stderr
+    assert (done.returncode, done.stdout) == (0, f"tinytensor {tt.version.tinytensor}\n"), (
+        done.stderr
+    )
     settings = configparser.ConfigParser()
     settings.read(ROOT / "setup.cfg")
     name, _, target = settings["options.entry_points"]["console_scripts"].strip().partition(" = ")

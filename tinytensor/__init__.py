@@ -84,16 +84,17 @@ from .create import tensor as tensor  # isort: skip  # which mypy takes for the 
 from . import distributions, sparse  # isort: skip
 from .sparse import sparse_coo_tensor, sparse_csr_tensor, spmm  # isort: skip
 
+from .compat import version as version  # isort: skip
+
 compat.alias.install(compat.PATHS)
 compat.einops_backend.install()
 autograd.functional = func.functional  # PyTorch's path
 
 if TYPE_CHECKING:  # found by __getattr__
     from .compat import amp, backends, distributed, fx, jit, mps, multiprocessing, onnx, xpu
-    from .compat import version as version
     from .cuda import accelerator
 
-__version__ = "0.1.0"
+__version__ = version.__version__
 
 half, float, double = float16, float32, float64
 cfloat, cdouble = complex64, complex128

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import configparser
 import threading
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,10 +29,20 @@ def test_a_version_compares_by_its_numbers(other: str) -> None:
 
 
 def test_versions() -> None:
-    assert tt.__version__ == "0.1.0" and tt.version.cuda is None
+    assert tt.__version__ == tt.version.__version__ == "2.13.0+tinytensor.0.1.0"
+    assert tt.version.cuda is None
     assert tt.torch_version.TorchVersion("1.10.0a") > (1, 2)
     with pytest.raises(ValueError, match="TorchVersion: got 'parrot', expected a version"):
         tt.version.__version__ > "parrot"  # noqa: B015
+
+
+def test_versions_as_programs_ask() -> None:
+    assert tt.__version__ >= "1.5.0" and not tt.__version__ < "1.10"
+    major, minor = map(int, tt.__version__.split(".")[:2])
+    assert (major, minor) == (2, 13) and tt.__version__[0] == "2"
+    settings = configparser.ConfigParser()
+    settings.read(Path(__file__).parents[2] / "setup.cfg")
+    assert tt.version.tinytensor == settings["metadata"]["version"]
 
 
 def test_default_device() -> None:

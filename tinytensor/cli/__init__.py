@@ -75,7 +75,7 @@ def _split(given: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    from .. import __version__
+    from ..compat.version import tinytensor as version
 
     parser = argparse.ArgumentParser(
         prog="tinytensor",
@@ -83,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
         epilog=EXAMPLES,
         formatter_class=_Help,
     )
-    parser.add_argument("--version", action="version", version=f"tinytensor {__version__}")
+    parser.add_argument("--version", action="version", version=f"tinytensor {version}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     for name in COMMANDS:
         command: Any = importlib.import_module(f".{name}", __package__)

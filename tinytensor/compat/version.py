@@ -1,7 +1,8 @@
 """The version of PyTorch whose names, arguments and defaults are followed (torch.version).
 
-`tinytensor.__version__` is tinytensor's own version. Code that asks for PyTorch's, such as
-`torch.__version__ >= "2.0"`, asks `tinytensor.version.__version__` instead.
+Programs ask `torch.__version__ >= "1.5"`, `torch.__version__.split(".")[0]` or packaging's
+`Version(torch.__version__)` and build another model, or stop, when the answer is "older". So
+`__version__` starts with PyTorch's number; tinytensor's own version is `version.tinytensor`.
 """
 
 from __future__ import annotations
@@ -43,9 +44,13 @@ class TorchVersion(str):
         return _numbers(self) >= _numbers(other)
 
 
-__version__ = TorchVersion("2.13.0+tinytensor")
+tinytensor = "0.1.0"  # that of setup.cfg
+__version__ = TorchVersion(f"2.13.0+tinytensor.{tinytensor}")
 cuda = hip = rocm = xpu = None  # the toolkits that PyTorch was built with
 debug = False
 git_version = "unknown"
 
-__all__ = ["TorchVersion", "__version__", "cuda", "debug", "git_version", "hip", "rocm", "xpu"]
+__all__ = [
+    "TorchVersion", "__version__", "cuda", "debug", "git_version", "hip", "rocm", "tinytensor",
+    "xpu",
+]  # fmt: skip
