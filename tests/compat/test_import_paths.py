@@ -24,7 +24,10 @@ from tinytensor.backends.cuda import matmul
 from tinytensor.cuda.amp import autocast as cuda_autocast
 from tinytensor.gradcheck import gradgradcheck
 from tinytensor.jit import script
+from tinytensor.profiler import ProfilerActivity, profile, record_function
 from tinytensor.random import manual_seed
+import tinytensor.functional as TF
+import tinytensor.autograd.profiler as profiler
 from tinytensor.utils.data.dataloader import DataLoader
 """
 

@@ -36,7 +36,8 @@ function_jvp    a Function in forward mode
 function_ctx    the `ctx` of a Function, which is its node in the graph
 """
 
-from typing import TYPE_CHECKING
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from . import anomaly, forward_ad, function, graph, mixed_devices, nesting, outputs, views  # noqa: F401
 from .engine import backward, grad
@@ -66,6 +67,7 @@ from .traced_walk import Contribution, Step, trace_backward
 
 if TYPE_CHECKING:  # PyTorch's path; tinytensor/__init__.py sets it
     from ..func import functional as functional
+    from ..profile import profiler as profiler
 
 # fmt: off
 __all__ = [
@@ -77,3 +79,10 @@ __all__ = [
     "set_multithreading_enabled", "site_of", "trace_backward",
 ]
 # fmt: on
+
+
+def __getattr__(name: str) -> Any:
+    """`autograd.profiler`, PyTorch's path, is loaded on first use."""
+    if name == "profiler":
+        return importlib.import_module(f"{__name__}.profiler")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -4,6 +4,7 @@ amp.py            autocast, GradScaler: every op runs in the dtype of its tensor
 cuda_amp.py       the same under their older names
 backends/         flags of cuDNN, MKL …
 distributed.py    one process, of rank 0
+functional.py     torch.functional
 fx.py             wrap returns its argument; there is no symbolic tracing
 jit.py            script and trace return their argument
 mps.py, xpu.py    GPUs of other makers: there are none
@@ -36,6 +37,8 @@ PATHS = {
     "nn.utils.clip_grad": "tinytensor.optim.clip_grad",
     "nn.utils.stateless": "tinytensor.func.stateless",
     "tinytensor.autograd.functional": "tinytensor.func.functional",
+    "tinytensor.autograd.profiler": "tinytensor.profile.profiler",
+    "tinytensor.functional": "tinytensor.compat.functional",
     "tinytensor.amp": "tinytensor.compat.amp",
     "tinytensor.backends": "tinytensor.compat.backends",
     "tinytensor.cuda.amp": "tinytensor.compat.cuda_amp",
@@ -51,6 +54,7 @@ PATHS = {
     "tinytensor.onnx": "tinytensor.compat.onnx",
     "tinytensor.overrides": "tinytensor.compat.overrides",
     "tinytensor.optim.swa_utils": "nn.swa_utils",
+    "tinytensor.profiler": "tinytensor.profile.profiler",
     "tinytensor.random": "tinytensor.create.random",
     "tinytensor.utils.data.dataloader": "tinytensor.utils.data.loader",
     "tinytensor.utils._pytree": "tinytensor.utils.tree",

@@ -14,6 +14,7 @@ measure.py      profile(): replaces the methods, and puts them back
 times.py        Times: the measured seconds, their sums, and the table
 flame_graph.py  the flame graph, as one SVG file
 __main__.py     the command
+profiler.py     the same with PyTorch's names (torch.profiler)
 """
 
 from .measure import profile

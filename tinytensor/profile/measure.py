@@ -14,9 +14,12 @@ from .times import BACKWARD, FORWARD, STEP, Times
 
 
 @contextmanager
-def profile() -> Iterator[Times]:
-    """Measure all ops and optimiser steps of a `with` block, in all threads."""
-    times = Times()
+def profile(times: Times | None = None) -> Iterator[Times]:
+    """Measure all ops and optimiser steps of a `with` block, in all threads.
+
+    Adds to `times` if given, else to new ones.
+    """
+    times = Times() if times is None else times
     replaced: list[tuple[type, str, Any]] = []
     for owner, name, method in _methods():
         replaced.append((owner, name, method))
