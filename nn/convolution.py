@@ -126,15 +126,20 @@ class _Conv(_Convolution):
         )  # fmt: skip
 
     def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        """The layer with another weight. Programs call and override it, under this name."""
         padding: Any = self.padding
         if self.padding_mode != "zeros":
-            input = F.pad(input, self._pad_amounts(), mode=self.padding_mode)
+            input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
             padding = 0
         return type(self).function(
-            input, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
+            input, weight, bias, self.stride, padding, self.dilation, self.groups
         )
 
-    def _pad_amounts(self) -> list[int]:
+    @property
+    def _reversed_padding_repeated_twice(self) -> list[int]:
         """(before, after) for each dimension, the last dimension first, as F.pad takes them."""
         if self.padding == "same":  # of an odd total, the end gets one more
             total = [d * (k - 1) for d, k in zip(self.dilation, self.kernel_size, strict=True)]

@@ -135,3 +135,46 @@ def test_a_convolutional_autoencoder_equals_pytorchs() -> None:
     assert a.item() == pytest.approx(b.item(), rel=1e-5)
     for p, q in zip(ours.parameters(), theirs.parameters(), strict=True):
         np.testing.assert_allclose(p.grad.numpy(), q.grad.numpy(), rtol=1e-4, atol=1e-6)
+
+
+class Standardised(nn.Conv2d):
+    """A layer as programs write it: the layer's own weight, changed, goes through _conv_forward."""
+
+    def forward(self, input: Any) -> Any:
+        w = self.weight
+        mean, std = w.mean((1, 2, 3), keepdim=True), w.std((1, 2, 3), keepdim=True)
+        return self._conv_forward(input, (w - mean) / (std + 1e-5), self.bias)
+
+
+@needs_torch
+@pytest.mark.parametrize("padding, mode", [
+    (1, "zeros"), ((2, 1), "circular"), ("same", "reflect"), ("valid", "replicate"),
+])  # fmt: skip
+def test_conv_forward_with_another_weight(padding: Any, mode: str) -> None:
+    tt.manual_seed(0)
+    ours = Standardised(4, 6, 3, padding=padding, padding_mode=mode, groups=2).double()
+    x = tt.randn(2, 4, 8, 7, dtype=tt.float64, requires_grad=True)
+    theirs = torch.nn.Conv2d(4, 6, 3, padding=padding, padding_mode=mode, groups=2).double()
+    assert list(theirs._reversed_padding_repeated_twice) == ours._reversed_padding_repeated_twice
+    theirs.load_state_dict({k: torch.tensor(v.numpy()) for k, v in ours.state_dict().items()})
+    y = torch.tensor(x.detach().numpy(), requires_grad=True)
+    expected = Standardised.forward(theirs, y)  # type: ignore[arg-type]
+    expected.square().sum().backward()
+    out = ours(x)
+    out.square().sum().backward()
+    np.testing.assert_allclose(out.detach().numpy(), expected.detach().numpy(), atol=1e-12)
+    pairs = [(x, y), *zip(ours.parameters(), theirs.parameters(), strict=True)]
+    for a, b in pairs:
+        assert a.grad is not None
+        np.testing.assert_allclose(a.grad.numpy(), b.grad.numpy(), atol=1e-10)
+
+
+def test_conv_forward_may_be_overridden() -> None:
+    class Doubled(nn.Conv1d):
+        def _conv_forward(self, input: Any, weight: Any, bias: Any) -> Any:
+            return super()._conv_forward(input, weight * 2, bias)
+
+    layer = Doubled(2, 3, 3, bias=False)
+    x = tt.randn(1, 2, 5)
+    expected = F.conv1d(x, layer.weight) * 2
+    np.testing.assert_allclose(layer(x).detach().numpy(), expected.detach().numpy(), rtol=1e-6)

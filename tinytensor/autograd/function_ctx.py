@@ -56,7 +56,7 @@ class FunctionCtx(Op):
         If one was modified in place since, backward raises instead of computing a wrong gradient.
         """
         for i, tensor in enumerate(tensors):
-            if tensor is not None and not isinstance(tensor, Variable):
+            if tensor is not None and not isinstance(tensor, Variable) and not _sparse(tensor):
                 raise TypeError(
                     f"{self.op_name}: save_for_backward got {type(tensor).__name__} at position "
                     f"{i}, expected a Tensor or None; keep other values as attributes of ctx"
@@ -190,6 +190,12 @@ class FunctionCtx(Op):
                 saved.append((None, NEVER, 0))
                 places.append(place)
                 continue
+            if _sparse(tensor):
+                values = tensor._values() if tensor.is_sparse else tensor.values()
+                writes = writes_of(values)
+                saved.append((tensor, writes, writes[0]))
+                places.append(("sparse", 0))
+                continue
             if position(tensor, args) >= 0 and position(tensor, self._dirty) < 0:
                 place = ("input", position(tensor, args))
             elif position(tensor, outputs) >= 0:
@@ -201,8 +207,8 @@ class FunctionCtx(Op):
 
     def _restore(self, array: Any, kind: str, i: int) -> Any:
         """A saved array as a tensor, at its original place in the graph."""
-        if array is None:
-            return None
+        if array is None or kind == "sparse":
+            return array
         edge: Any = None
         if kind == "input":
             edge = self._edges[i]
@@ -290,6 +296,11 @@ def new_node(cls: type[FunctionCtx], args: tuple) -> FunctionCtx:
     node._kept = None
     node._saved = []
     return node
+
+
+def _sparse(value: Any) -> bool:
+    """Whether it is a sparse tensor, which is not a Variable: it is kept as it is."""
+    return bool(getattr(value, "is_sparse", False) or getattr(value, "is_sparse_csr", False))
 
 
 def position(tensor: Any, values: Any) -> int:

@@ -105,6 +105,8 @@ def pack(node: Any, args: tuple, hooks: tuple[Callable, Callable]) -> None:
         if value is None or writes is NEVER or isinstance(value, Packed):
             continue
         if places is not None:
+            if places[i][0] == "sparse":
+                continue
             place = places[i][1] if places[i][0] == "input" else -1
         else:
             place = node._plan[i][0]
