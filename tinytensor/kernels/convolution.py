@@ -1,31 +1,26 @@
 """Convolution in one or two dimensions: products of the weight with the image, sample by sample.
 
-An image is first copied with its padding. With stride > 1 it is divided into stride² planes, one
-for each offset within a stride, so that neighbouring windows are neighbours in a plane. The inputs
-of all windows at one element of the kernel are then one run of numbers. A run continues from one
-row of windows to the next: after the `count` windows of a row there is a gap, up to the width of
-the plane.
+An image with its padding is laid out so that the inputs of all windows at one element of the kernel
+are one run of numbers (convolution_layout.py). So the columns of the image, which ops/convolution.py
+builds, need not be built: row (c, k) is the run that begins at the place of element k in channel c.
+The products read it by a table of these places (machinery/table_product.py):
 
-So the columns of the image, which ops/convolution.py builds, are already there: row (c, k) is the
-run that begins at the place of element k in channel c. The products read it by a table of these
-places (machinery/table_product.py):
-
-    output           each row of the weight, with the runs
-    image's gradient each plane by itself: its row of the transposed weight, with the runs of g
-    weight's gradient the runs, with g transposed: (C/G·K, L) times (L, O)
+    y   w (O, C/G·K) times the runs (C/G·K, R)
+    dx  wᵀ times the runs of g, for each plane with the elements of the kernel that fall into it
+    dw  the runs without their gaps (C/G·K, L) times gᵀ (L, O): its transpose
 
 Letters as in ops/convolution.py; R: length of a run.
 """
 
 from __future__ import annotations
 
-import functools
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..backend import Array
+from .convolution_layout import area, collect, lay_out, narrow, places_of, run_pitch, widen
 from .machinery.blas import share
 from .machinery.compile import parallel, part
 from .machinery.contiguous import contiguous, flat
@@ -35,101 +30,9 @@ from .machinery.threads import get_num_threads
 from .machinery.tile import COLUMNS
 from .machinery.vector_math import f32
 
+FEW = 4  # outputs in a group, up to which a product is a number of long sums
 TOGETHER = 256  # windows: smaller images are summed several at a time
 NO_NUMBERS = np.empty(0, dtype=np.float32)
-
-
-@part
-def span(size, width, stride, shift):
-    """(first, stop): the i of 0 … width whose element i·stride + shift lies in 0 … size."""
-    first = 0 if shift >= 0 else (-shift + stride - 1) // stride
-    stop = (size - 1 - shift) // stride + 1 if shift < size else 0
-    return first, max(first, min(width, stop))
-
-
-@part
-def area(x, geometry, place):
-    """(start, end, first, stop): the lines and positions of a plane that are x (…, H, W).
-
-    Position j of line i is the element (i·stride + up, j·stride + left), also returned.
-    """
-    sh, sw, ph, pw, lines, _, _, width, _ = geometry
-    up, left = place // sw - ph, place % sw - pw
-    start, end = span(x.shape[2], lines, sh, up)
-    first, stop = span(x.shape[3], width, sw, left)
-    return start, end, first, stop, up, left
-
-
-@part
-def lay_out(x, n, geometry, planes):
-    """planes (C, stride², pitch) ← x[n] (C, H, W); the padding, which is 0, is not written."""
-    sh, sw, _, _, _, _, _, width, pitch = geometry
-    for place in range(sh * sw):
-        start, end, first, stop, up, left = area(x, geometry, place)
-        for c in range(x.shape[1]):
-            plane = planes + 4 * ((c * sh * sw + place) * pitch + first)
-            source = ((n * x.shape[1] + c) * x.shape[2] + up) * x.shape[3] + first * sw + left
-            for i in range(start, end):
-                line = numbers(plane + 4 * i * width, stop - first)
-                seen = numbers(address(x, source + i * sh * x.shape[3]), (stop - first) * sw)
-                if sw == 1:
-                    for j in range(line.size):
-                        line[j] = seen[j]
-                else:
-                    for j in range(line.size):
-                        line[j] = seen[j * sw]
-
-
-@part
-def collect(planes, n, geometry, place, b, y):
-    """y[n] (C, H, W) ← the numbers of one plane of each channel, + b; as `lay_out`, backwards."""
-    sh, sw, _, _, _, _, _, width, pitch = geometry
-    start, end, first, stop, up, left = area(y, geometry, place)
-    for c in range(y.shape[1]):
-        shift = b[c] if b.size else f32(0.0)
-        plane = planes + 4 * ((c * sh * sw + place) * pitch + first)
-        target = ((n * y.shape[1] + c) * y.shape[2] + up) * y.shape[3] + first * sw + left
-        for i in range(start, end):
-            line = numbers(plane + 4 * i * width, stop - first)
-            out = numbers(address(y, target + i * sh * y.shape[3]), (stop - first) * sw)
-            if sw == 1:
-                for j in range(line.size):
-                    out[j] = line[j] + shift
-            else:
-                for j in range(line.size):
-                    out[j * sw] = line[j] + shift
-
-
-@part
-def narrow(runs, n, geometry, b, y):
-    """y[n] (O, L) ← runs (O, R) without the gaps, + b"""
-    _, _, _, _, _, rows, count, width, _ = geometry
-    pitch = run_pitch(geometry)
-    for o in range(y.shape[1]):
-        shift = b[o] if b.size else f32(0.0)
-        for i in range(rows):
-            run = numbers(runs + 4 * (o * pitch + i * width), count)
-            line = numbers(address(y, (n * y.shape[1] + o) * y.shape[2] + i * count), count)
-            for j in range(line.size):
-                line[j] = run[j] + shift
-
-
-@part
-def widen(y, n, geometry, runs, pitch):
-    """runs (O, pitch) ← y[n] (O, L); the gaps, which are 0, are not written."""
-    _, _, _, _, _, rows, count, width, _ = geometry
-    for o in range(y.shape[1]):
-        for i in range(rows):
-            run = numbers(runs + 4 * (o * pitch + i * width), count)
-            line = numbers(address(y, (n * y.shape[1] + o) * y.shape[2] + i * count), count)
-            for j in range(line.size):
-                run[j] = line[j]
-
-
-@part
-def run_pitch(geometry):
-    """Distance between runs: R, rounded up to whole tiles."""
-    return ((geometry[5] - 1) * geometry[7] + geometry[6] + COLUMNS - 1) // COLUMNS * COLUMNS
 
 
 @parallel
@@ -203,21 +106,29 @@ def conv_weight(start, stop, x, y, groups, geometry, taps, x_steps, y_steps, w, 
     x (N, C, H, W), y (N, O, L), w (T, G, C/G·K, O/G rounded up), b (T, O). planes are those of
     several samples, whose windows are summed together.
     """
-    sh, sw, _, _, _, _, _, _, pitch = geometry
+    sh, sw, _, _, _, rows, count, width, pitch = geometry
     parts, room, length = w.shape[0], w.shape[3], y.shape[2]
-    channels, outputs = x.shape[1] // groups, y.shape[1] // groups
-    some, image_size = x_steps.size // length, x.shape[1] * sh * sw * pitch
+    outputs, some = y.shape[1] // groups, x_steps.size // length
+    distance = x.shape[1] // groups * sh * sw * pitch  # between the planes of two groups
     for i in range(start, stop):
         first, last = share(x.shape[0], parts, i)
         planes[i] = 0
+        turned[i] = 0
         w[i] = 0
         b[i] = 0
         images, right = address(planes, i * planes.shape[1]), address(turned, i * turned.shape[1])
         for begin in range(first, last, some):
             together = min(some, last - begin)
             for n in range(begin, begin + together):
-                lay_out(x, n, geometry, images + 4 * (n - begin) * image_size)
+                lay_out(x, n, geometry, images + 4 * (n - begin) * groups * distance)
                 add_sums(y, n, i, b)
+            if outputs <= FEW:
+                for n in range(begin, begin + together):
+                    image = images + 4 * (n - begin) * groups * distance
+                    widen(y, n, geometry, right, run_pitch(geometry))
+                    run = (rows - 1) * width + count
+                    add_dots(right, run_pitch(geometry), run, image, distance, taps, outputs, i, w)
+                continue
             for group in range(groups):
                 for o in range(0, outputs, COLUMNS):
                     columns, row = min(COLUMNS, outputs - o), group * outputs + o
@@ -227,10 +138,26 @@ def conv_weight(start, stop, x, y, groups, geometry, taps, x_steps, y_steps, w, 
                         transposed(columns, length, source, target, COLUMNS)
                     product(
                         w.shape[2], columns, together * length,
-                        images + 4 * group * channels * sh * sw * pitch, table(taps),
+                        images + 4 * group * distance, table(taps),
                         table(x_steps), right, table(y_steps), f32(1.0),
                         address(w, ((i * groups + group) * w.shape[2]) * room + o), room,
                     )  # fmt: skip
+
+
+@part
+def add_dots(runs, pitch, length, image, distance, taps, outputs, i, w):
+    """w[i] ← w[i] + columns·runsᵀ, for few outputs in each group: one long sum for each number
+
+    runs (O, pitch), of which `length` numbers count; distance: between the planes of two groups.
+    """
+    for group in range(w.shape[1]):
+        for o in range(outputs):
+            y = numbers(runs + 4 * (group * outputs + o) * pitch, length)
+            for k in range(taps.size):
+                x, total = numbers(image + 4 * (group * distance + taps[k]), length), f32(0.0)
+                for j in range(y.size):
+                    total += x[j] * y[j]
+                w[i, group, k, o] += total
 
 
 @part
@@ -256,60 +183,6 @@ def sum_of_parts(start, stop, parts, w):
                     for i in range(1, parts.shape[0]):
                         total += parts[i, group, k, o]
                     w[group, o, k] = total
-
-
-# ------------------------------------------------------------------------------------------
-# Where numbers are
-# ------------------------------------------------------------------------------------------
-
-
-class Places(NamedTuple):
-    """Tables for a convolution of one group: in planes, in runs, and in the weight."""
-
-    geometry: tuple
-    planes: int  # numbers in the planes of a channel
-    runs: int  # numbers in a run, rounded up to whole tiles
-    margin: int  # the last tap; a run is that much shorter than a plane
-    taps: Array  # (C/G·K): where the run of each row of the columns begins
-    windows: Array  # (L): where each window is in a run
-    by_plane: tuple  # for ConvTranspose: (w_steps, x_steps, ends), the taps of each plane
-
-
-@functools.lru_cache(maxsize=256)
-def places_of(windows: Any, channels: int, outputs: int) -> Places:
-    """The tables for C/G channels and O/G outputs."""
-    _, kernel, stride, padding, dilation, counts = (
-        (0, *field) if len(field) == 1 and number == 3 else (1, *field) if len(field) == 1 else field
-        for number, field in enumerate(windows)
-    )  # one dimension: an image of one row
-    (kh, kw), (sh, sw), (dh, dw), (rows, count) = kernel, stride, dilation, counts
-    width = count + (kw - 1) * dw // sw
-    lines = rows + (kh - 1) * dh // sh
-    pitch = lines * width + COLUMNS
-    geometry = (sh, sw, *padding, lines, rows, count, width, pitch)
-
-    down, right = np.divmod(np.arange(kh * kw), kw) * np.array([[dh], [dw]])
-    plane, place = down % sh * sw + right % sw, down // sh * width + right // sw  # of each tap
-    taps = np.add.outer(np.arange(channels) * (sh * sw * pitch), plane * pitch + place)
-    margin = lines * width - (rows - 1) * width - count
-    length = margin + lines * width + COLUMNS  # of a run with its margins
-    steps = []
-    for number in range(sh * sw):
-        (mine,) = np.nonzero(plane == number)
-        w_steps = np.add.outer(np.arange(outputs) * (channels * kh * kw), mine)
-        x_steps = np.add.outer(np.arange(outputs) * length, margin - place[mine])
-        steps.append((w_steps.reshape(-1), x_steps.reshape(-1)))
-    ends = np.cumsum([0] + [w_steps.size for w_steps, _ in steps])
-    w_steps, x_steps = (np.concatenate(part) for part in zip(*steps, strict=True))
-    return Places(
-        geometry,
-        sh * sw * pitch,
-        -(-((rows - 1) * width + count) // COLUMNS) * COLUMNS,
-        margin,
-        taps.reshape(-1),
-        np.add.outer(np.arange(rows) * width, np.arange(count)).reshape(-1),
-        (w_steps, x_steps, ends),
-    )
 
 
 # ------------------------------------------------------------------------------------------
@@ -358,9 +231,10 @@ def convolution_backward(op: Any, g: Array) -> tuple:
     if len(op.windows.kernel) > 2 or x is None:
         return NotImplemented
     dx = None if w is None else conv_transpose_forward(op, g, w, None, op.windows, op.groups)
-    if dx is NotImplemented:
-        return dx
-    return dx, *_weight_and_bias(x, g, op.windows, op.groups)
+    dw, db = _weight_and_bias(x, g, op.windows, op.groups)
+    if dx is NotImplemented or dw is NotImplemented:
+        return NotImplemented
+    return dx, dw, db
 
 
 def conv_transpose_forward(
@@ -392,6 +266,7 @@ def _weight_and_bias(x: Array, y: Array, windows: Any, groups: int) -> tuple:
     (samples, outputs), channels = y.shape[:2], x.shape[1] // groups
     threads, count = get_num_threads(), math.prod(windows.counts)
     places = places_of(windows, channels, outputs // groups)
+    few = outputs // groups <= FEW
     some = max(1, min(-(-samples // threads), TOGETHER // count))
     steps = np.add.outer(np.arange(some) * (x.shape[1] * places.planes), places.windows).reshape(-1)
     depth, room = places.taps.size, -(-outputs // groups // COLUMNS) * COLUMNS
@@ -400,8 +275,10 @@ def _weight_and_bias(x: Array, y: Array, windows: Any, groups: int) -> tuple:
         threads, _picture(x), _matrices(y), groups, places.geometry, places.taps, steps,
         np.arange(some * count) * COLUMNS, parts, db,
         empty((threads, some * x.shape[1] * places.planes)),
-        empty((threads, some * count * COLUMNS)),
+        empty((threads, outputs * places.runs if few else some * count * COLUMNS)),
     )  # fmt: skip
     dw = empty((groups, outputs // groups, depth))
     sum_of_parts(room // COLUMNS, parts, dw)
+    if few and not math.isfinite(dw.sum()):
+        return NotImplemented, None  # an infinite number of x times the gap of a run is NaN
     return dw.reshape(outputs, channels, *windows.kernel), db.sum(axis=0).astype(np.float32)

@@ -6,8 +6,7 @@ The windows of a convolution overlap, so that its matrices hold each number many
 say where the numbers are in the image itself, and the matrices are never built.
 
 As in tile.py, the sums of a tile are vectors that fill the registers. There is a loop for each
-number of rows in HEIGHTS, with two vectors per row or, for the last columns, one: groups of few
-channels leave no register idle.
+shape of tile in SHAPES, so that few rows or columns leave few registers idle.
 """
 
 from __future__ import annotations
@@ -24,7 +23,6 @@ from .contiguous import pointer
 from .tile import (
     COLUMNS,
     LANES,
-    ROWS,
     everywhere,
     load,
     load_at,
@@ -36,28 +34,31 @@ from .tile import (
 from .vector_math import f32
 
 DEPTH = 256  # products that are summed one by one; a longer float32 sum would lose digits
-HEIGHTS = [ROWS, *(height for height in (8, 4, 2, 1) if height < ROWS)]
+TALLEST = LANES // 2  # LLVM loads all numbers of a first: 26 of 32 registers, or 14 of 16
+HEIGHTS = [TALLEST >> i for i in range(TALLEST.bit_length())]  # powers of 2, down to 1
+SHAPES = [
+    (height, vectors) for height in HEIGHTS for vectors in ((1, 2, 4) if height <= 2 else (1, 2))
+]
 
 _NUMBER, _WORD = ir.FloatType(), ir.IntType(64)
 _VECTOR = ir.VectorType(_NUMBER, LANES)
-_SHAPES = [(height, vectors) for height in HEIGHTS for vectors in (1, 2)]
 
 
 @intrinsic
 def _multiply_tile(typing, height, vectors, a, rows, a_steps, b, b_steps, depth, beta, c, c_row):
-    """c ← a·b + beta·c in `height` rows (one of HEIGHTS) and `vectors` vectors of each.
+    """c ← a·b + beta·c in `height` rows and `vectors` vectors of each, one of SHAPES.
 
     c is not read if beta is 0.
     """
 
     def generate(context, builder, _, values):
         height, vectors, *rest = values
-        choice = builder.add(builder.mul(height, _WORD(2)), vectors)
+        choice = builder.add(builder.mul(height, _WORD(8)), vectors)
         end = builder.append_basic_block("end")
         switch = builder.switch(choice, end)
-        for tall, wide in _SHAPES:
+        for tall, wide in SHAPES:
             block = builder.append_basic_block(f"tile{tall}x{wide}")
-            switch.add_case(_WORD(2 * tall + wide), block)
+            switch.add_case(_WORD(8 * tall + wide), block)
             builder.position_at_end(block)
             _tile(builder, tall, wide, *rest)
             builder.branch(end)
@@ -123,16 +124,15 @@ def product_by_table(rows, columns, depth, a, a_rows, a_steps, b, b_steps, beta,
 
     Rows of c have room for `columns` rounded up to a multiple of COLUMNS, and as much of b is read.
     """
+    most = 4 if rows <= 2 else 2  # vectors per row
     for k in range(0, depth, DEPTH):
         factor = f32(1.0) if k else beta
-        for j in range(0, columns, COLUMNS):
-            vectors, i = 1 if columns - j <= LANES else 2, 0
+        for j in range(0, columns, most * LANES):
+            vectors, i = 1 if columns - j <= LANES else 2 if columns - j <= COLUMNS else most, 0
             while i < rows:
-                height = ROWS
-                if rows - i < ROWS:
-                    height = 8
-                    while height > rows - i or height >= ROWS:
-                        height //= 2
+                height = TALLEST
+                while height > rows - i:
+                    height //= 2
                 _multiply_tile(
                     height, vectors, a, a_rows + 8 * i, a_steps + 8 * k, b + 4 * j,
                     b_steps + 8 * k, min(DEPTH, depth - k), factor, c + 4 * (i * c_row + j), c_row,
