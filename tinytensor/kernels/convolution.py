@@ -1,8 +1,8 @@
 """Convolution in one or two dimensions: products of the weight with the image, sample by sample.
 
 An image with its padding is laid out so that the inputs of all windows at one element of the kernel
-are one run of numbers (convolution_layout.py). So the columns of the image, which ops/convolution.py
-builds, need not be built: row (c, k) is the run that begins at the place of element k in channel c.
+are one run of numbers (convolution_layout.py). So the columns, which ops/convolution.py builds from
+the image, are there already: row (c, k) is the run that begins at element k in channel c.
 The products read it by a table of these places (machinery/table_product.py):
 
     y   w (O, C/G·K) times the runs (C/G·K, R)
