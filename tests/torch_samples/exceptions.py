@@ -139,7 +139,10 @@ DIFFERENCES = [
     Difference("cov", "second derivatives", "derivative 2", PRECISION),
     Difference("cov", "integers; float32", "inf", PRECISION),
     Difference("nn.functional.soft_margin_loss", "second derivatives", "e-09", PRECISION),
-    Difference("scatter_reduce prod", "second derivatives", "nor in PyTorch", PRODUCT),
+    Difference("as_strided_scatter", "", "derivative 1 of input 0", BUG),
+    Difference(
+        "scatter_reduce prod; index_reduce prod", "second derivatives", "nor in PyTorch", PRODUCT
+    ),
     Difference("addr; nn.functional.unfold", "integers", "dtype bool|for bool", BOOLS),
     Difference(
         "nn.functional.interpolate bilinear; nn.functional.interpolate bicubic; "

@@ -34,7 +34,21 @@ TAKES_COMPLEX = frozenset([
 # also take a number first.
 TENSOR_FIRST = frozenset(["clamp_max", "clamp_min", "eq", "fmod", "ge", "gt", "le", "lt", "ne"])
 TENSORS_ONLY = frozenset(
-    ["atan2", "fmax", "fmin", "hypot", "igamma", "igammac", "logaddexp", "maximum", "minimum"]
+    [
+        "atan2",
+        "fmax",
+        "fmin",
+        "gcd",
+        "hypot",
+        "igamma",
+        "igammac",
+        "lcm",
+        "logaddexp",
+        "logaddexp2",
+        "maximum",
+        "minimum",
+        "nextafter",
+    ]
 )
 NUMBERS = (bool, int, float, complex)  # exactly these: NumPy's scalars stand for 0-d arrays
 

@@ -247,7 +247,7 @@ def _neutral(reduce: str, dtype: np.dtype) -> Any:
 # ------------------------------------------------------------------------------------------
 
 
-def _prepare_source(name: str, input: Any, dim: int, index: Any, source: Any) -> tuple[int, Any]:
+def prepare_source(name: str, input: Any, dim: int, index: Any, source: Any) -> tuple[int, Any]:
     """Checked (dim, index) for a source that holds one slice of input for each index."""
     dim = normalize_dim(name, dim, array_of(name, input).ndim)
     index = as_vector(name, index)
@@ -267,7 +267,7 @@ def _prepare_source(name: str, input: Any, dim: int, index: Any, source: Any) ->
 @accepts_axis
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """A copy of input with alpha·(slice i of source) added to slice index[i], along dim."""
-    dim, index = _prepare_source("index_add", input, dim, index, source)
+    dim, index = prepare_source("index_add", input, dim, index, source)
     if not input.ndim:
         y = index_add(input.reshape((1,)), 0, index, source.reshape((1,)), alpha=alpha)
         return y.reshape(())
@@ -284,7 +284,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
         # PyTorch accepts a number for a vector of one element, on either side.
         y = index_copy(input.reshape((-1,)), dim, index, source.reshape((-1,)))
         return y.reshape(tuple(input.shape))
-    dim, index = _prepare_source("index_copy", input, dim, index, source)
+    dim, index = prepare_source("index_copy", input, dim, index, source)
     if not input.ndim:
         return index_copy(input.reshape((1,)), 0, index, source.reshape((1,))).reshape(())
     check_index_range("index_copy", index, dim, input.shape[dim])
