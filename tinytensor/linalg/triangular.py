@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.arguments import check_flags
 from ..autograd.op import Op
 from ..autograd.variable import wrap
 from ..backend import Array, xp
@@ -92,6 +93,7 @@ def solve_triangular(
     counts as ones. left=False: X·A = B, with B of shape (…, k, n). A zero on the diagonal is no
     error; it gives infinities.
     """
+    check_flags("linalg.solve_triangular", upper=upper, left=left, unitriangular=unitriangular)
     name = "linalg.solve_triangular"
     check_square(name, A)
     check_same(name, A, B)
@@ -190,6 +192,7 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 
     upper=True: its transpose U, with Uᵀ·U = A. Only one triangle of A is read.
     """
+    check_flags("linalg.cholesky", upper=upper)
     L, info = _cholesky("linalg.cholesky", A, upper)
     raise_for("linalg.cholesky", info, NOT_POSITIVE)
     return L
@@ -202,6 +205,7 @@ def cholesky_ex(
 
     info: int32, one for each matrix; the order of the first minor that is not positive definite.
     """
+    check_flags("linalg.cholesky_ex", upper=upper, check_errors=check_errors)
     L, info = _cholesky("linalg.cholesky_ex", A, upper)
     if check_errors:
         raise_for("linalg.cholesky_ex", info, NOT_POSITIVE)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import require_tensor
+from ..autograd.arguments import check_given, require_tensor
 from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap
 from ..backend import Array, xp
@@ -323,6 +323,8 @@ class LerpByNumber(Op):
 @takes_out("same dtype", elementwise=True)
 def lerp(input: Tensor, end: Tensor, weight: Operand) -> Tensor:
     """input + weight·(end − input): from `input` at weight 0 to `end` at weight 1."""
+    if not isinstance(end, Variable):
+        check_given("lerp", end=end)
     require_float("lerp", input, NotImplementedError)
     require_same_dtype("lerp", "end", end, input)
     if isinstance(weight, (int, float, complex)):
@@ -333,6 +335,7 @@ def lerp(input: Tensor, end: Tensor, weight: Operand) -> Tensor:
 @takes_out("cast", elementwise=True)
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
     """input + (value·tensor1)·tensor2"""
+    check_given("addcmul", tensor1=tensor1, tensor2=tensor2)
     dtype = common_dtype("addcmul", tensor1, tensor2)
     if dtype.kind not in "fVc":
         return add(input, mul(tensor1, tensor2), alpha=value)
@@ -342,6 +345,7 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
 @takes_out("cast", elementwise=True)
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
     """input + (value·tensor1)/tensor2"""
+    check_given("addcdiv", tensor1=tensor1, tensor2=tensor2)
     dtype = common_dtype("addcdiv", tensor1, tensor2)
     if dtype.kind not in "fVc":
         raise RuntimeError(

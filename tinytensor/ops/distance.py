@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..autograd.arguments import array_of, require_tensor
+from ..autograd.arguments import array_of, check_flags, check_given, require_tensor
 from ..backend import xp
 from ..errors import ShapeError
 from .broadcast import broadcast_tensors
@@ -42,6 +42,9 @@ def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
     """‖x1 − x2 + eps‖ₚ over the last dimension; x1 and x2 broadcast."""
+    check_given("pairwise_distance", x2=x2)
+    if type(keepdim) is not bool:
+        check_flags("pairwise_distance", keepdim=keepdim)
     require_tensor("pairwise_distance", x1)
     return norm(x1 - x2 + eps, p, -1, keepdim)
 
@@ -56,6 +59,7 @@ def cdist(
 
     compute_mode is PyTorch's; differences are always taken one by one here.
     """
+    check_given("cdist", x2=x2)
     refuse_complex("cdist", x1, x2)
     if array_of("cdist", x1).ndim < 2 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-1]:
         raise ShapeError(

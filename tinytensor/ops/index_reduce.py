@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..autograd.arguments import check_flags, check_given
 from ..out import takes_out
 from .broadcast import expand
 from .dims import accepts_axis
@@ -32,6 +33,9 @@ def index_reduce(
     reduce: "prod", "mean", "amax" or "amin". include_self=False: input's slices at `index` do not
     count.
     """
+    check_given("index_reduce", index=index, source=source)
+    if type(include_self) is not bool:
+        check_flags("index_reduce", include_self=include_self)
     if reduce not in REDUCTIONS:
         raise RuntimeError(
             f"index_reduce: got reduce={reduce!r}, expected 'prod', 'mean', 'amax' or 'amin'"

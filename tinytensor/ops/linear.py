@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.arguments import array_of
+from ..autograd.arguments import array_of, check_given, check_tensors
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, sum_over
@@ -88,6 +88,8 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
     input1 (…, in1), input2 (…, in2), weight (out, in1, in2), bias (out,) give (…, out).
     """
+    check_given("bilinear", input2=input2, weight=weight)
+    check_tensors("bilinear", bias=bias)
     a, b, w = array_of("bilinear", input1).shape, tuple(input2.shape), tuple(weight.shape)
     if len(w) != 3 or a[:-1] != b[:-1] or (a[-1:], b[-1:]) != (w[1:2], w[2:]):
         raise ShapeError(
@@ -175,6 +177,7 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: fl
 @takes_out("same dtype")
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """β·input + α·outer(vec1, vec2)."""
+    check_given("addr", vec1=vec1, vec2=vec2)
     if vec1.ndim != 1 or vec2.ndim != 1:
         raise ShapeError(
             f"addr: got shapes {tuple(vec1.shape)} and {tuple(vec2.shape)}, expected two vectors"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..autograd.arguments import check_given, check_tensors
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
@@ -238,6 +239,8 @@ def binary_cross_entropy_with_logits(
     weight broadcasts to the losses; pos_weight, which broadcasts to input, weights the part of the
     target that is "yes".
     """
+    check_given("binary_cross_entropy_with_logits", target=target)
+    check_tensors("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
     name = "binary_cross_entropy_with_logits"
     reduction = reduction_of(name, reduction, size_average, reduce)
     require_same_shape(name, input, target)

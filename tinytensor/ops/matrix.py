@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import array_of, require_tensor
+from ..autograd.arguments import array_of, check_given, require_tensor
 from ..autograd.op import Op
 from ..autograd.variable import wrap
 from ..backend import Array, xp
@@ -167,6 +167,7 @@ def diagonal_scatter(
     input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> Tensor:
     """A copy of input whose diagonal of dimensions dim1 and dim2 is src."""
+    check_given("diagonal_scatter", src=src)
     raw = array_of("diagonal_scatter", input)
     place = diagonal_of(raw, offset, dim1, dim2)
     if tuple(src.shape) != place.shape:

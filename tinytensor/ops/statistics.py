@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import array_of
+from ..autograd.arguments import array_of, check_flags
 from ..autograd.op import Op
 from ..autograd.site import warn
 from ..autograd.variable import Variable, unwrap, wrap_like
@@ -54,6 +54,8 @@ class Mode(Op):
 @accepts_axis
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.mode:
     """(values, indices) of the most frequent element along `dim`, in a tie the smallest."""
+    if type(keepdim) is not bool:
+        check_flags("mode", keepdim=keepdim)
     dim = normalize_dim("mode", dim, array_of("mode", input).ndim)
     refuse_complex("mode", input)
     line = atleast_1d(input)
@@ -86,6 +88,8 @@ def quantile(
     q: a number from 0 to 1, or a tensor of n of them, which become the result's first dimension.
     interpolation, between two elements: linear, lower, higher, nearest or midpoint.
     """
+    if type(keepdim) is not bool:
+        check_flags("quantile", keepdim=keepdim)
     shares, line, dim_ = _quantile_arguments("quantile", input, q, dim, interpolation)
     several = isinstance(q, Variable) and q.ndim > 0
     ordered = sort(line, dim_)[0]
@@ -145,6 +149,8 @@ def nanquantile(
     interpolation: str = "linear",
 ) -> Tensor:
     """As `quantile`, of the elements that are not NaN; NaN where there are none."""
+    if type(keepdim) is not bool:
+        check_flags("nanquantile", keepdim=keepdim)
     shares, line, dim_ = _quantile_arguments("nanquantile", input, q, dim, interpolation)
     several = isinstance(q, Variable) and q.ndim > 0
     ordered = sort(line, dim_)[0]  # NaN last

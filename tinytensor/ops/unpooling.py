@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import array_of
+from ..autograd.arguments import array_of, check_given
 from ..autograd.variable import unwrap, wrap_like
 from ..backend import xp
 from ..errors import ShapeError
@@ -28,6 +28,7 @@ def max_unpool1d(
     padding: Sizes = 0, output_size: Any = None,
 ) -> Tensor:  # fmt: skip
     """`max_unpool2d` over lines: (N, C, L) or (C, L)."""
+    check_given("max_unpool1d", indices=indices)
     return _unpool("max_unpool1d", 1, input, indices, kernel_size, stride, padding, output_size)
 
 
@@ -41,6 +42,7 @@ def max_unpool2d(
     kernel_size, stride, padding: those of the pooling, from which the result's size follows
     output_size:  that size, or all of the result's shape, where several sizes pool to input's
     """
+    check_given("max_unpool2d", indices=indices)
     return _unpool("max_unpool2d", 2, input, indices, kernel_size, stride, padding, output_size)
 
 
@@ -49,6 +51,7 @@ def max_unpool3d(
     padding: Sizes = 0, output_size: Any = None,
 ) -> Tensor:  # fmt: skip
     """`max_unpool2d` over volumes: (N, C, D, H, W) or (C, D, H, W)."""
+    check_given("max_unpool3d", indices=indices)
     return _unpool("max_unpool3d", 3, input, indices, kernel_size, stride, padding, output_size)
 
 

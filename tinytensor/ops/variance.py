@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.arguments import require_tensor
+from ..autograd.arguments import check_flags, check_given, require_tensor
 from ..autograd.op import Op
 from ..backend import Array, xp
 from ..dtype import to_numpy_dtype
@@ -97,6 +97,8 @@ def var(
     correction: subtracted from the number of elements in the divisor, 1 by default;
     unbiased=True is correction=1, unbiased=False is correction=0.
     """
+    if type(keepdim) is not bool:
+        check_flags("var", keepdim=keepdim)
     dims, correction = _variance_arguments("var", input, dim, unbiased, correction)
     return Var.apply(input, dims, correction, keepdim)
 
@@ -112,6 +114,8 @@ def std(
     correction: float | None = None,
 ) -> Tensor:
     """The standard deviation over `dim`, the root of the variance; arguments as for `var`."""
+    if type(keepdim) is not bool:
+        check_flags("std", keepdim=keepdim)
     dims, correction = _variance_arguments("std", input, dim, unbiased, correction)
     return Std.apply(input, dims, correction, keepdim)
 
@@ -126,6 +130,8 @@ def var_mean(
     correction: float | None = None,
 ) -> tuple[Tensor, Tensor]:
     """(variance, mean) over `dim`; arguments as for `var`."""
+    if type(keepdim) is not bool:
+        check_flags("var_mean", keepdim=keepdim)
     dims, correction = _variance_arguments("var_mean", input, dim, unbiased, correction)
     return Var.apply(input, dims, correction, keepdim), mean(input, dims, keepdim)
 
@@ -140,6 +146,8 @@ def std_mean(
     correction: float | None = None,
 ) -> tuple[Tensor, Tensor]:
     """(standard deviation, mean) over `dim`; arguments as for `var`."""
+    if type(keepdim) is not bool:
+        check_flags("std_mean", keepdim=keepdim)
     dims, correction = _variance_arguments("std_mean", input, dim, unbiased, correction)
     return Std.apply(input, dims, correction, keepdim), mean(input, dims, keepdim)
 
@@ -194,6 +202,8 @@ def norm(
     p: "fro" (as 2), any number, inf (the largest |x|), -inf (the smallest), 0 (counts x ≠ 0).
     Where the norm is 0, so is its gradient.
     """
+    if type(keepdim) is not bool:
+        check_flags("norm", keepdim=keepdim)
     if p == "fro" or p is None:
         p = 2
     if isinstance(p, str):
@@ -218,6 +228,7 @@ def norm(
 
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The p-norm of input − other."""
+    check_given("dist", other=other)
     require_tensor("dist", input)
     return norm(input - other, p)
 
