@@ -236,6 +236,7 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
 
     (…, n, k) and (…, n, n) → (…, n, k)
     """
+    check_flags("cholesky_solve", upper=upper)
     name, B, L = "cholesky_solve", input, input2
     check_matrix(name, B, "B")
     check_square(name, L, "L")
@@ -251,6 +252,7 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
 
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """A⁻¹ from the Cholesky factor of A: (…, n, n) → (…, n, n)."""
+    check_flags("cholesky_inverse", upper=upper)
     check_square("cholesky_inverse", input, "input")
     return cholesky_solve(identity_like(input, input.shape[-1]), input, upper)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import array_of
+from ..autograd.arguments import array_of, check_flags
 from ..autograd.variable import unwrap, wrap_like
 from ..backend import xp
 
@@ -24,6 +24,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
     array = array_of("combinations", input)
     if array.ndim != 1:
         raise RuntimeError(f"combinations: got shape {array.shape}, expected a vector")
+    check_flags("combinations", with_replacement=with_replacement)
     r = operator.index(r)
     if r < 0:
         raise RuntimeError(f"combinations: got r = {r}, expected a number from 0 on")

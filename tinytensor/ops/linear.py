@@ -183,8 +183,24 @@ def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: f
             f"addr: got shapes {tuple(vec1.shape)} and {tuple(vec2.shape)}, expected two vectors"
         )
     m, n = vec1.shape[0], vec2.shape[0]
+    dtypes = {array_of("addr", x).dtype for x in (input, vec1, vec2)}
+    if len(dtypes) > 1 or any(dtype.kind == "b" for dtype in dtypes):
+        return _addr_promoted(input, vec1.reshape((m, 1)), vec2.reshape((1, n)), beta, alpha)
     check_added("addr", input, vec1, vec2, (m, n))
     return Addmm.apply(input, vec1.reshape((m, 1)), vec2.reshape((1, n)), beta, alpha)
+
+
+def _addr_promoted(input: Any, column: Any, row: Any, beta: Any, alpha: Any) -> Any:
+    """`addr` of several dtypes, or of bools, for which · and + are "and" and "or"."""
+    outer = column * row  # (m, 1)·(1, n) → (m, n)
+    if not expands_to(tuple(input.shape), tuple(outer.shape)):
+        raise ShapeError(
+            f"addr: input has shape {tuple(input.shape)}, expected one that expands to "
+            f"{tuple(outer.shape)}"
+        )
+    if unwrap(input).dtype.kind == unwrap(outer).dtype.kind == "b":
+        return input * bool(beta) | outer * bool(alpha)
+    return input * beta + outer * alpha
 
 
 @takes_out("same dtype")

@@ -26,6 +26,7 @@ from .masked import masked_fill
 from .pad import pad
 from .partial_views import Undiagonal
 from .partial_views import diagonal as diagonal_of  # `diag` has an argument named diagonal
+from .promote import cast
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -175,6 +176,7 @@ def diagonal_scatter(
             f"diagonal_scatter: src has shape {tuple(src.shape)}, expected {place.shape}, the "
             "shape of the diagonal"
         )
+    src = cast(src, raw.dtype)
     args = raw.shape, offset, dim1 % raw.ndim, dim2 % raw.ndim
     mask = Undiagonal.apply(xp(raw).ones(place.shape, dtype=bool), *args)
     return masked_fill(input, mask, 0) + Undiagonal.apply(src, *args)

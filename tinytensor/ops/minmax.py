@@ -177,7 +177,7 @@ def pick(input: Any, dim: int, indices: Any, keepdim: bool) -> tuple[Any, Any]:
 
 
 def _along(name: str, input: Any, dim: Any) -> int:
-    dim = normalize_dim(name, dim, input.ndim)
+    dim = normalize_dim(name, dim, array_of(name, input).ndim)
     refuse_complex(name, input)
     if input.ndim:
         check_not_empty(name, input, (dim,))

@@ -50,6 +50,11 @@ TENSORS_ONLY = frozenset(
         "nextafter",
     ]
 )
+# Activations whose integers PyTorch refuses, rather than to make floats of them.
+FLOAT_ONLY = frozenset(
+    ["celu", "elu", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "leaky_relu",
+     "logsigmoid", "mish", "selu", "silu", "softplus", "softshrink"]
+)  # fmt: skip
 NUMBERS = (bool, int, float, complex)  # exactly these: NumPy's scalars stand for 0-d arrays
 
 
@@ -179,6 +184,8 @@ def as_float(name: str, x: Any) -> Any:
     if array.dtype.kind == "c":
         _check_complex(name, array.dtype)
         return x
+    if name in FLOAT_ONLY:
+        require_float(name, x, NotImplementedError)
     return cast(x, default_float())
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import array_of, check_flags, require_tensor
+from ..autograd.arguments import array_of, check_flags, check_given, require_tensor
 from ..autograd.op import Op
 from ..autograd.variable import unwrap, wrap_like
 from ..backend import Array, is_array, xp
@@ -303,6 +303,7 @@ def bucketize(
     """
     if type(out_int32) is not bool or type(right) is not bool:
         check_flags("bucketize", out_int32=out_int32, right=right)
+    check_given("bucketize", boundaries=boundaries)
     if boundaries.ndim != 1:
         raise ShapeError(
             f"bucketize: boundaries has shape {tuple(boundaries.shape)}, expected 1 dimension"

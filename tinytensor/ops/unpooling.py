@@ -16,6 +16,7 @@ from ..backend import xp
 from ..errors import ShapeError
 from .parse_index import outside
 from .pooling import check_image
+from .promote import require_float
 from .scatter import Scatter
 from .windows import Sizes, sizes
 
@@ -60,6 +61,7 @@ def _unpool(
     output_size: Any,
 ) -> Any:  # fmt: skip
     x, places = array_of(name, input), unwrap(indices)
+    require_float(name, input, NotImplementedError)
     check_image(name, dims, x.shape)
     if places.dtype != np.int64:
         raise RuntimeError(f"{name}: got indices of dtype {places.dtype}, expected int64")
