@@ -12,7 +12,7 @@ import numpy as np
 
 from ..autograd.arguments import check_given, require_tensor
 from ..autograd.op import Op
-from ..autograd.variable import Variable, unwrap
+from ..autograd.variable import Variable
 from ..backend import Array, xp
 from ..kernels.machinery.route import accelerated
 from ..out import takes_out
