@@ -316,3 +316,48 @@ def test_default_eps() -> None:
     for check in (gradcheck, gradgradcheck):
         assert check(wave, leaf(3))
         assert not check(wave, leaf(3), eps=1e-3, raise_exception=False)
+
+
+class Doubled(tt.autograd.Function):
+    """y = 2x, with a wrong rule of one kind or the other."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any, bad: str) -> Any:
+        ctx.bad = bad
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g * (3 if ctx.bad == "backward" else 2), None
+
+    @staticmethod
+    def jvp(ctx: Any, t: Any, _: Any) -> Any:
+        return t * (3 if ctx.bad == "forward" else 2)
+
+
+@pytest.mark.parametrize("dtype", [tt.float64, tt.complex128])
+@pytest.mark.parametrize("bad", ["backward", "forward", "neither"])
+def test_forward_mode_is_checked_on_request(bad: str, dtype: Any) -> None:
+    x = tt.ones(2, dtype=dtype, requires_grad=True)
+    for backward, forward in ((True, False), (False, True), (True, True)):
+        wrong = (bad == "backward" and backward) or (bad == "forward" and forward)
+        options: Any = {"check_backward_ad": backward, "check_forward_ad": forward}
+        assert gradcheck(Doubled.apply, (x, bad), raise_exception=False, **options) is not wrong
+        if wrong:
+            with pytest.raises(GradcheckError, match=f"by {bad}"):
+                gradcheck(Doubled.apply, (x, bad), **options)
+    with pytest.raises(AssertionError, match="both False"):
+        gradcheck(Doubled.apply, (x, bad), check_backward_ad=False)
+
+
+def test_forward_mode_of_ordinary_functions() -> None:
+    x = tt.rand(2, 3, dtype=tt.float64, requires_grad=True)
+    y = tt.rand(3, dtype=tt.float64, requires_grad=True)
+    assert gradcheck(lambda x, y: (x @ y, (x * y).softmax(1)), (x, y), check_forward_ad=True)
+
+
+@pytest.mark.parametrize("other", [lambda x: tt.cat([x, x]), lambda x: x.float()])
+def test_outputs_that_change_their_form(other: Any) -> None:
+    x = tt.ones(1, dtype=tt.float64, requires_grad=True)
+    with pytest.raises(AssertionError, match="expected the same"):
+        gradcheck(lambda x: other(x) if bool((x >= 1).all()) else x, (x,))

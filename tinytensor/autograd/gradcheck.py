@@ -2,6 +2,7 @@
 
 Numerical:   J[i, j] ≈ (f_j(x + ε·e_i) − f_j(x − ε·e_i)) / 2ε
 Analytical:  J[:, j] = the gradient that backward computes from e_j
+             J[i, :] = the tangent that forward mode computes from e_i (check_forward_ad)
 
 A complex number counts as two real ones, its real and its imaginary part. Use float64 or complex128
 inputs; float32 is not precise enough for the difference.
@@ -19,6 +20,7 @@ from ..devices import to_device
 from ..dtype import real_dtype
 from ..errors import GradcheckError
 from . import engine
+from .forward_ad import dual_level, make_dual, unpack_dual
 from .settings import enable_grad
 from .site import warn
 from .variable import Variable, own_copy, wrap
@@ -46,13 +48,18 @@ def gradcheck(
 ) -> bool:
     """Compare backward's gradients of func(*inputs) with finite differences.
 
-    Every floating point or complex input that requires grad is checked against every output. The
-    arguments after nondet_tol are PyTorch's and have no effect here. Returns True, or raises
-    GradcheckError naming function, input, output, index and both values (raise_exception=False:
-    returns False).
+    Every floating point or complex input that requires grad is checked against every output.
+    check_forward_ad: compare the tangents of forward mode too; check_backward_ad=False: only them.
+    The other arguments after nondet_tol are PyTorch's and have no effect here. Returns True, or
+    raises GradcheckError naming function, input, output, index and both values
+    (raise_exception=False: returns False).
     """
+    if not check_backward_ad and not check_forward_ad:
+        raise AssertionError("gradcheck: check_backward_ad and check_forward_ad are both False")
+    ways = [_backward] * check_backward_ad + [_forward] * check_forward_ad
     try:
-        _check(func, _as_tuple(inputs), eps, atol, rtol, nondet_tol)
+        for way in ways:
+            _check(func, _as_tuple(inputs), way, eps, atol, rtol, nondet_tol)
     except GradcheckError:
         if raise_exception:
             raise
@@ -98,7 +105,13 @@ def gradgradcheck(
 
 
 def _check(
-    func: Function, inputs: tuple, eps: float, atol: float, rtol: float, nondet_tol: float
+    func: Function,
+    inputs: tuple,
+    analytical: Callable,
+    eps: float,
+    atol: float,
+    rtol: float,
+    nondet_tol: float,
 ) -> None:
     """Raise GradcheckError at the first input and output whose Jacobians differ."""
     tracked = [
@@ -114,18 +127,19 @@ def _check(
                 f"gradcheck: input {i} is {x.array.dtype}, expected float64 or complex128; the "
                 "check will fail for lack of precision",
             )
-    outputs = _outputs(func, inputs)
+    outputs, places = _outputs(func, inputs), [i for i, _ in tracked]
+    first = analytical(func, inputs, places, outputs)
+    again = first if analytical is _forward else analytical(func, inputs, places)
+    by = analytical.__name__[1:]
     for o, output in enumerate(outputs):
         name = _name(func, output)
-        analytical = _analytical(output, [x for _, x in tracked])
-        again = _analytical(_outputs(func, inputs)[o], [x for _, x in tracked])
-        for (i, x), jacobian, repeat in zip(tracked, analytical, again):
+        for (i, x), jacobian, repeat in zip(tracked, first[o], again[o]):
             if not np.allclose(jacobian, repeat, rtol=0, atol=nondet_tol, equal_nan=True):
                 raise GradcheckError(
                     f"{name}: backward is not reproducible for input {i}, output {o}"
                 )
             numerical = _numerical(func, inputs, x, o, eps)
-            _compare(name, i, o, x, output, jacobian, numerical, atol, rtol)
+            _compare(name, i, o, x, output, jacobian, numerical, atol, rtol, by)
 
 
 def _compare(
@@ -138,6 +152,7 @@ def _compare(
     numerical: Any,
     atol: float,
     rtol: float,
+    by: str,
 ) -> None:
     wrong = ~np.isclose(jacobian, numerical, rtol=rtol, atol=atol, equal_nan=True)
     if not wrong.any():
@@ -147,9 +162,38 @@ def _compare(
     of = tuple(int(n) for n in np.unravel_index(column // _parts(y.array), y.array.shape))
     raise GradcheckError(
         f"{name}: d output {o}{list(of)} / d input {i}{list(at)} is {jacobian[row, column]:.8g} "
-        f"by backward, {numerical[row, column]:.8g} by finite differences "
+        f"by {by}, {numerical[row, column]:.8g} by finite differences "
         f"({int(wrong.sum())} of {wrong.size} entries differ)"
     )
+
+
+def _backward(func: Function, inputs: tuple, places: list[int], outputs: Any = None) -> list[list]:
+    """For each output and input, the Jacobian computed by backward."""
+    outputs = _outputs(func, inputs) if outputs is None else outputs
+    return [_analytical(output, [inputs[i] for i in places]) for output in outputs]
+
+
+def _forward(func: Function, inputs: tuple, places: list[int], outputs: tuple) -> list[list]:
+    """For each output and input, the Jacobian computed by forward mode. No input requires grad."""
+    plain = [x.detach() if isinstance(x, Variable) else x for x in inputs]
+    jacobians: list[list] = [[] for _ in outputs]
+    for i in places:
+        rows: list[list] = [[] for _ in outputs]
+        for tangent in basis(inputs[i]):
+            with dual_level():
+                duals = list(plain)
+                for k in places:
+                    zeros = wrap(xp(plain[k].array).zeros_like(plain[k].array))
+                    duals[k] = make_dual(plain[k], tangent if k == i else zeros)
+                results = _outputs(func, tuple(duals))
+                for o, y in enumerate(results):
+                    derivative = unpack_dual(y).tangent
+                    array = y.array * 0 if derivative is None else derivative.array
+                    rows[o].append(_real_numbers(to_device(array, "cpu")))
+        for o, y in enumerate(outputs):
+            size = y.array.size * _parts(y.array)
+            jacobians[o].append(np.array(rows[o], dtype=np.float64).reshape(len(rows[o]), size))
+    return jacobians
 
 
 def _analytical(output: Any, inputs: Sequence[Any]) -> list[np.ndarray]:
@@ -169,7 +213,7 @@ def _analytical(output: Any, inputs: Sequence[Any]) -> list[np.ndarray]:
 def _numerical(func: Function, inputs: tuple, x: Any, o: int, eps: float) -> np.ndarray:
     """The Jacobian [input element, output element] by central differences."""
     rows = []
-    home = x.array
+    home, usual = x.array, _outputs(func, inputs)[o].array
     flat = _real_numbers(home)
     try:
         for i in range(flat.size):
@@ -180,12 +224,17 @@ def _numerical(func: Function, inputs: tuple, x: Any, o: int, eps: float) -> np.
                 x.array = moved.view(home.dtype).reshape(home.shape)
                 with enable_grad():  # func may take derivatives itself
                     out = _outputs(func, inputs)[o].array
+                for what in ("shape", "dtype"):
+                    if getattr(out, what) != getattr(usual, what):
+                        raise AssertionError(
+                            f"gradcheck: output {o} of {_name(func)} has another {what} when an "
+                            f"input is changed by {eps}, expected the same"
+                        )
                 shifted.append(_real_numbers(to_device(out, "cpu")).astype(np.float64))
             rows.append((shifted[0] - shifted[1]) / (2 * eps))
     finally:
         x.array = home
-    last = _outputs(func, inputs)[o].array
-    return np.array(rows).reshape(flat.size, last.size * _parts(last))
+    return np.array(rows).reshape(flat.size, usual.size * _parts(usual))
 
 
 def _parts(array: Any) -> int:
