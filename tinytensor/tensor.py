@@ -15,6 +15,7 @@ import numpy as np
 
 from .autograd import engine
 from .autograd.hooks import AfterAccumulation, RemovableHandle, add_hook, retain_grad
+from .autograd.inference import check_write, is_inference
 from .autograd.mode import outside
 from .autograd.strided import offset_in, storage_of
 from .autograd.variable import wrap, writes_of
@@ -226,6 +227,8 @@ class Tensor(Interop):
                 f"requires_grad_: got dtype {self.dtype.name}, only floating point and complex "
                 "tensors can require gradients"
             )
+        if requires_grad and not self._tracked and is_inference(self):
+            check_write("requires_grad_", self)
         self._tracked = requires_grad
         return self
 
@@ -270,17 +273,20 @@ class Tensor(Interop):
 
     @property
     def _version(self) -> int:
+        if is_inference(self):
+            raise RuntimeError("_version: inference tensors do not track a version")
         return writes_of(self)[0]
 
     @property
     def _base(self) -> Tensor | None:
-        return root_of(self) if self._view is not None else None
+        return root_of(self) if self._is_view() else None
 
     def _is_view(self) -> bool:
-        return self._view is not None
+        return self._view is not None and not is_inference(self)
 
     def is_inference(self) -> bool:
-        return False
+        """Whether it was made in `inference_mode`."""
+        return is_inference(self)
 
     def backward(
         self,

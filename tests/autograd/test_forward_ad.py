@@ -317,3 +317,16 @@ def test_forward_over_reverse() -> None:
         np.testing.assert_allclose(
             fw.unpack_dual(g).tangent.detach().numpy(), 6 * x.detach().numpy() * v.numpy()
         )
+
+
+def test_forward_mode_in_inference_mode() -> None:
+    with tt.inference_mode(), fw.dual_level():
+        x = tt.tensor([1.0, 2.0])
+        dual = fw.make_dual(x, tt.ones(2))
+        y = dual.exp() * dual
+        np.testing.assert_allclose(
+            fw.unpack_dual(y).tangent.numpy(), np.exp([1, 2]) * np.array([2, 3]), rtol=1e-6
+        )
+        assert y.is_inference() and not dual._is_view()
+        dual += 1
+        np.testing.assert_array_equal(x.numpy(), [2, 3])

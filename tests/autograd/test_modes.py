@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tinytensor as tt
@@ -245,3 +246,102 @@ def test_many_blocks_leave_nothing_behind() -> None:
         with setting:
             pass
     assert state.stacks == {}
+
+
+# ------------------------------------------------------------------------------------------
+# Inference tensors
+# ------------------------------------------------------------------------------------------
+
+
+def made(library: Any) -> dict[str, Any]:
+    """What inference mode makes of constructors, ops, views and writes."""
+    normal = library.ones(2, 3)
+    with library.inference_mode():
+        new = library.ones(2, 3)
+        found = {
+            "new": new,
+            "tracked": library.ones(2, 3, requires_grad=True),
+            "from data": library.tensor([1.0]),
+            "op": normal * 2,
+            "op of a new one": new * 2,
+            "several outputs": normal.sort()[0],
+            "view of a new one": new.view(-1),
+            "view of a normal one": normal.view(-1),
+            "written": normal.add_(1),
+            "detached": new.detach(),
+        }
+        with library.inference_mode(False):
+            found["in a block that is off"] = library.ones(2)
+    return {
+        **found,
+        "later op": new * 2,
+        "later view": new.view(-1),
+        "view of a view": found["view of a new one"][:2],
+        "later clone": new.clone(),
+        "normal": normal,
+    }
+
+
+def test_which_tensors_are_inference_tensors() -> None:
+    torch = pytest.importorskip("torch")
+    mine, theirs = made(tt), made(torch)
+    for name, tensor in theirs.items():
+        assert mine[name].is_inference() == tensor.is_inference(), name
+        assert tt.is_inference(mine[name]) == tensor.is_inference(), name
+        if tensor.is_inference():
+            assert not mine[name]._is_view()
+            with pytest.raises(RuntimeError, match="_version"):
+                _ = mine[name]._version
+
+
+class Kept(tt.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, a: Any, b: Any) -> Any:
+        ctx.save_for_backward(b)
+        return a * b
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        return g, None
+
+
+def test_what_inference_tensors_refuse() -> None:
+    s = x()
+    with tt.inference_mode():
+        c, tracked = tt.ones_like(s), tt.ones_like(s).requires_grad_()
+        used = tt.ones_like(s)
+        used.add_(1).mul_(2)  # fine here
+    for call in (
+        lambda: c * s,
+        lambda: s.clone().mul_(c),
+        lambda: Kept.apply(s, c),
+        lambda: c.view(-1)[0] * s,
+        lambda: used * s,
+    ):
+        with pytest.raises(RuntimeError, match="cannot be saved for backward"):
+            call()
+    for write in (
+        lambda: c.add_(2),
+        lambda: c.zero_(),
+        lambda: c.view(-1).mul_(2),
+        lambda: c.unsqueeze_(0),
+        lambda: tt.mul(s.detach(), 2, out=c),
+        lambda: c.requires_grad_(),
+    ):
+        with pytest.raises(RuntimeError, match=r"outside of inference_mode\(\)"):
+            write()
+    (c + s).sum().backward()  # add saves nothing
+    (tracked + 1).sum().backward()
+    np.testing.assert_array_equal(tracked.grad.numpy(), np.ones_like(tracked.detach().numpy()))
+    (c.clone() * s).sum().backward()
+    with tt.inference_mode():
+        c.add_(1)
+
+
+def test_a_write_in_inference_mode_counts() -> None:
+    a = x().clone()
+    y = (a * a).sum()
+    with tt.inference_mode():
+        a.add_(2)
+    with pytest.raises(RuntimeError, match="changed in place"):
+        y.backward()

@@ -12,6 +12,7 @@ The core. Read in this order, and stop here:
 Around it:
 
 settings        no_grad, inference_mode, detect_anomaly …
+inference       tensors made in inference mode
 arguments       checks of an op's first argument
 outputs         ops with several outputs
 complex_rules   gradients of complex numbers
@@ -40,10 +41,12 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from . import anomaly, forward_ad, function, graph, mixed_devices, nesting, outputs, views  # noqa: F401
+from . import settings as grad_mode
 from .engine import backward, grad
 from .function import Function
 from .gradcheck import gradcheck, gradgradcheck
 from .hooks import RemovableHandle
+from .inference import is_inference
 from .next_functions import AccumulateGrad
 from .node_names import SavedTensor
 from .old_variable import Variable
@@ -73,8 +76,9 @@ if TYPE_CHECKING:  # PyTorch's path; tinytensor/__init__.py sets it
 __all__ = [
     "AccumulateGrad", "Contribution", "Function", "Node", "Op", "RemovableHandle",
     "SavedTensor", "Step", "Variable", "backward", "detect_anomaly", "enable_grad",
-    "forward_ad", "function", "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode",
-    "is_anomaly_enabled", "is_grad_enabled", "is_inference_mode_enabled",
+    "forward_ad", "function", "grad", "grad_mode", "gradcheck", "gradgradcheck", "graph",
+    "inference_mode",
+    "is_anomaly_enabled", "is_grad_enabled", "is_inference", "is_inference_mode_enabled",
     "is_multithreading_enabled", "no_grad", "scope", "set_detect_anomaly", "set_grad_enabled",
     "set_multithreading_enabled", "site_of", "trace_backward",
 ]

@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from . import engine
+from .inference import is_inference
 from .inplace import assign
 from .mode import Mode, state
 from .op import Op
@@ -126,7 +127,7 @@ class Level:
             return
         if mine is None:
             mine = self.start(target)
-        with aside(state.mode.grad):
+        with aside(state.mode.grad, state.mode.inference):
             assign(mine, index, 0 if tangent is None else tangent)
         self.set(target, mine)  # it may have a new node
 
@@ -147,11 +148,11 @@ class Level:
 
 
 @contextmanager
-def aside(grad: bool = True) -> Iterator[None]:
+def aside(grad: bool = True, inference: Any = None) -> Iterator[None]:
     """Compute with settings of its own: no dual level, no recording, no hooks."""
     before = state.mode
     state.mode = Mode()
-    state.mode.grad, state.mode.scope = grad, before.scope
+    state.mode.grad, state.mode.inference, state.mode.scope = grad, inference, before.scope
     try:
         yield
     finally:
@@ -180,16 +181,16 @@ def apply(cls: Any, *args: Any) -> Any:
         if all(y._view is not None for y in (out if type(out) is tuple else (out,))):
             return out  # `tangent_of` makes the same view of the tangent
     mode = state.mode
-    recorded = mode.grad
+    recorded, inference = mode.grad, mode.inference
     primals = [_set_apart(a, recorded, t) for a, t in zip(args, tangents)]
     for primal, tangent in zip(primals, tangents):
         if tangent is not None:
             level.set(primal, tangent)
     try:
-        mode.grad, mode.dual = True, None
+        mode.grad, mode.inference, mode.dual = True, None, None
         out = plain(cls, *primals)
     finally:
-        mode.grad, mode.dual = recorded, level
+        mode.grad, mode.inference, mode.dual = recorded, inference, level
     outs = [y for y in (out if type(out) is tuple else (out,)) if y._tracked]
     if outs:
         pairs = [(x, t) for x, t in zip(primals, tangents) if t is not None and x._tracked]
@@ -199,6 +200,8 @@ def apply(cls: Any, *args: Any) -> Any:
             level.set(y, tangent)
             if not linked:
                 y._tracked, y._node = False, None
+            if inference is not None:
+                y._writes = inference
     return out
 
 
@@ -212,7 +215,7 @@ def _set_apart(arg: Any, recorded: bool, tangent: Any) -> Any:
     else:
         apart = wrap(arg.array)
         apart._tracked = arg.array.dtype.kind in "fVc"
-    apart._writes = writes_of(arg)
+    apart._writes = None if is_inference(arg) else writes_of(arg)
     return apart
 
 

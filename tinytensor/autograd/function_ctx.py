@@ -200,7 +200,7 @@ class FunctionCtx(Op):
                 place = ("input", position(tensor, args))
             elif position(tensor, outputs) >= 0:
                 place = ("output", position(tensor, outputs))
-            writes = writes_of(tensor)
+            writes = writes_of(tensor) or writes_of(tensor).save()  # type: ignore[attr-defined]
             saved.append((tensor.array, writes, writes[0]))
             places.append(place)
         self._saved, self._places, self._to_save = saved, tuple(places), ()

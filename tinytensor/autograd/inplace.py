@@ -14,6 +14,7 @@ from typing import Any
 from ..backend import QUIET, Array, error_state, is_array, is_writable, xp
 from ..dtype import can_cast
 from ..errors import ShapeError
+from .inference import check_write
 from .mode import state
 from .op import Op
 from .strided import AsStrided, copy_in_order, memory_order
@@ -98,6 +99,7 @@ def check_memory(name: str, array: Array) -> None:
 
 def is_recorded(target: Variable, name: str, sources: tuple = ()) -> bool:
     """Whether a write must be recorded. Raises if autograd forbids it."""
+    check_write(name, target)
     if target._view is not None and target._view.live:
         refresh(target)
     if not state.mode.grad:

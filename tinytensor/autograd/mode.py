@@ -17,7 +17,7 @@ class Mode:
 
     def __init__(self) -> None:
         self.grad = True
-        self.inference = False
+        self.inference: Any = None  # in inference mode: the `_writes` of new tensors
         self.scope = ""  # path of the module whose forward is running, "" outside
         self.call: Any = None  # (nn.Module whose forward runs, its path, the outer call)
         self.watched = False  # True while anomaly detection, a recording or a pack hook is on

@@ -191,8 +191,8 @@ class Op(Node):
         elif not any_tensor:
             return out
         tensor: Any = _new(outside.tensor)
-        tensor.array = out
-        tensor._grad = tensor._writes = tensor._view = tensor._hooks = None
+        tensor.array, tensor._writes = out, mode.inference
+        tensor._grad = tensor._view = tensor._hooks = None
 
         # 4. The node in the graph.
         dtype = out.dtype
@@ -250,8 +250,8 @@ class Op(Node):
                 value = self.__dict__.pop(name)
             if isinstance(value, Variable):
                 writes = value._writes
-                if writes is None:
-                    writes = value._writes = [0, value.array]
+                if not writes:
+                    writes = value._writes = [0, value.array] if writes is None else writes.save()
                 saved.append((value.array, writes, writes[0]))
             else:
                 saved.append((value, NEVER, 0))

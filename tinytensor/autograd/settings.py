@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import ContextDecorator
 from typing import Any
 
+from .inference import INFERENCE
 from .mode import state
 
 
@@ -126,7 +127,7 @@ class enable_grad(no_grad):
 
 
 class inference_mode(_Setting):
-    """Like `no_grad`; `is_inference_mode_enabled()` returns True inside.
+    """Like `no_grad`; tensors made inside can never be saved for backward (`is_inference`).
 
     inference_mode(False) records again, as in PyTorch.
     """
@@ -138,7 +139,7 @@ class inference_mode(_Setting):
         return super().__new__(cls)
 
     def __init__(self, mode: bool = True):
-        self.fields = {"grad": not mode, "inference": bool(mode)}
+        self.fields = {"grad": not mode, "inference": INFERENCE if mode else None}
 
 
 class _Switch(_Setting):
@@ -179,7 +180,7 @@ def is_grad_enabled() -> bool:
 
 def is_inference_mode_enabled() -> bool:
     """Whether this thread is inside `inference_mode`."""
-    return state.mode.inference
+    return state.mode.inference is not None
 
 
 class detect_anomaly(_Setting):

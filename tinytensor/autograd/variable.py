@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..backend import Array, is_array, xp
-from .mode import outside
+from .mode import outside, state
 
 _new = object.__new__
 
@@ -23,7 +23,7 @@ class Variable:
     _tracked  whether gradients flow to it (`requires_grad`)
     _node     the Op that made it; None for a leaf (made by the user)
     _writes   [version, storage]: the number of writes to its memory, and the array that owns it.
-              Tensors that share memory share this list. None until first used
+              Tensors that share memory share this list. None until first used (inference.py)
     _view     how it was made as a view of another tensor (a View), or None
     _hooks    functions to call with its gradient, or None (a non-leaf's are on its node)
     """
@@ -35,7 +35,7 @@ class Variable:
     _grad: Any
     _tracked: bool
     _node: Any
-    _writes: list[Any] | None
+    _writes: Any
     _view: Any
     _hooks: dict | None
 
@@ -67,9 +67,9 @@ class Variable:
 def wrap(array: Array) -> Any:
     """A fresh untracked tensor around a raw array."""
     tensor: Any = _new(outside.tensor)
-    tensor.array = array
+    tensor.array, tensor._writes = array, state.mode.inference
     tensor._tracked = False
-    tensor._grad = tensor._node = tensor._writes = tensor._view = tensor._hooks = None
+    tensor._grad = tensor._node = tensor._view = tensor._hooks = None
     return tensor
 
 
@@ -98,8 +98,8 @@ def made_by(node: Any, array: Array) -> Any:
 def writes_of(variable: Variable) -> list[Any]:
     """The variable's [version, storage], created on first use."""
     writes = variable._writes
-    if writes is None:
-        writes = variable._writes = [0, variable.array]
+    if not writes:
+        writes = variable._writes = [0, variable.array] if writes is None else writes.of(variable)
     return writes
 
 

@@ -39,6 +39,7 @@ PATHS = {
     "tinytensor.autograd.functional": "tinytensor.func.functional",
     "tinytensor.autograd.profiler": "tinytensor.profile.profiler",
     "tinytensor.functional": "tinytensor.compat.functional",
+    "tinytensor.autograd.grad_mode": "tinytensor.autograd.settings",
     "tinytensor.amp": "tinytensor.compat.amp",
     "tinytensor.backends": "tinytensor.compat.backends",
     "tinytensor.cuda.amp": "tinytensor.compat.cuda_amp",
