@@ -22,8 +22,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from .autograd.forward_ad import differentiated
-from .autograd.inference import check_write
-from .autograd.inplace import check_memory, finish_write
+from .autograd.inplace import check_memory, finish_write, is_recorded
 from .autograd.variable import Variable
 from .backend import QUIET, error_state
 from .dtype import can_cast, from_numpy_dtype
@@ -182,7 +181,7 @@ def check_overlap(rule: Rule, target: Any, inputs: list) -> None:
 
 def copy(name: str, result: Any, target: Any) -> None:
     """target ← result, after target got its shape."""
-    check_write(name, target)
+    is_recorded(target, name)
     array = target.array
     if array.shape != result.shape:
         if array.size:

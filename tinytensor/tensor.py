@@ -211,6 +211,10 @@ class Tensor(Interop):
             )
         self.requires_grad_(value)
 
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise RuntimeError("requires_grad: cannot be deleted; set it to False")
+
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Start or stop tracking a leaf."""
         if not isinstance(requires_grad, bool):
@@ -356,6 +360,10 @@ class Tensor(Interop):
                 "floating point"
             )
         self.array = value.array.view()
+
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("data: cannot be deleted; assign another tensor to it")
 
 
 outside.tensor = Tensor

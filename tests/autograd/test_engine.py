@@ -685,3 +685,14 @@ def test_a_value_written_over_after_create_graph_is_noticed() -> None:
     y.add_(1)
     with pytest.raises(GradientError, match="was changed in place"):
         g.sum().backward()
+
+
+@pytest.mark.parametrize("create_graph", [False, True])
+def test_zeros_for_an_unused_input_can_be_differentiated(create_graph: bool) -> None:
+    x, y = tt.ones(2, requires_grad=True), tt.ones(2, requires_grad=True)
+    options: Any = {"materialize_grads": True, "create_graph": create_graph}
+    _, dy = tt.autograd.grad(x.sum(), (x, y), **options)
+    assert dy.tolist() == [0, 0] and dy.requires_grad == create_graph
+    if create_graph:
+        (again,) = tt.autograd.grad(dy.sum(), y, materialize_grads=True)
+        assert again.tolist() == [0, 0]

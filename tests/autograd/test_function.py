@@ -442,6 +442,7 @@ def test_a_function_without_backward() -> None:
         Forward.apply(leaf([1.0])).sum().backward()
 
 
+@pytest.mark.filterwarnings("ignore:MyExp. should not be instantiated:DeprecationWarning")
 def test_functions_are_not_called() -> None:
     with pytest.raises(RuntimeError, match=r"MyExp: call MyExp\.apply"):
         MyExp()(leaf([1.0]))

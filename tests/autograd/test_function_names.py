@@ -202,3 +202,39 @@ def test_strict_and_vectorize() -> None:
         functional.jacobian(lambda a: a, tt.ones(2), strict=True, vectorize=True)
     with pytest.raises(RuntimeError, match="not supported together"):
         functional.hessian(lambda a: a.sum(), tt.ones(2), strict=True, vectorize=True)
+
+
+def test_backward_by_hand() -> None:
+    class Two(tt.autograd.Function):
+        boxed_grads_call = True
+
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2, x * 3
+
+        @staticmethod
+        def backward(ctx: Any, grads: Any) -> Any:
+            assert type(grads) is list
+            return grads[0] * 2 + grads[1] * 3
+
+    a, _ = Two.apply(tt.ones(2, requires_grad=True))
+    assert a.grad_fn.apply(tt.ones(2), 2 * tt.ones(2)).tolist() == [8, 8]
+    with pytest.warns(DeprecationWarning, match="should not be instantiated"):
+        Two()
+
+
+def test_a_function_may_not_write_into_a_view_of_a_leaf() -> None:
+    class AddOne(tt.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.mark_dirty(x)
+            return x.add_(1)
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g
+
+    x = tt.ones(2, requires_grad=True)
+    for argument in (x, x[:1]):
+        with pytest.raises(RuntimeError, match="AddOne: a (view of a )?leaf"):
+            AddOne.apply(argument)

@@ -270,3 +270,73 @@ def test_increment_version() -> None:
     tt.autograd.graph.increment_version(a)
     tt.autograd.graph.increment_version([a, a])
     assert a._version == before + 3
+
+
+# ------------------------------------------------------------------------------------------
+# Writing to saved tensors
+# ------------------------------------------------------------------------------------------
+
+
+def counts_of_copies(library: Any) -> list[int]:
+    """The number of saved tensors and of copies, after each step."""
+    found = []
+    with library.autograd.graph.allow_mutation_on_saved_tensors() as context:
+
+        def note() -> None:
+            found.extend([len(context.tid_to_weakhandle), len(context.cloned)])
+
+        a = library.rand(2, 3, requires_grad=True).clone()
+        b, c = a**2, a**2
+        note()
+        a.sin_()
+        note()
+        del b, c
+        note()
+        b = a**2
+        a[:1].mul_(2)
+        c = a**2
+        a.zero_()
+        note()
+        b.sum().backward(retain_graph=False)
+        note()
+        del c
+        note()
+        scale = library.ones(3)
+        d = a.detach().requires_grad_() * scale
+        library.sin(scale.clone(), out=scale)
+        note()
+        del d
+        note()
+    return found
+
+
+def test_copies_are_made_when_a_saved_tensor_is_written_to() -> None:
+    torch = pytest.importorskip("torch")
+    gc.disable()
+    try:
+        assert counts_of_copies(tt) == counts_of_copies(torch)
+    finally:
+        gc.enable()
+
+
+def test_backward_belongs_into_the_block() -> None:
+    allow = tt.autograd.graph.allow_mutation_on_saved_tensors
+    with allow():
+        y = (tt.rand(3, requires_grad=True) ** 2).sum()
+    for _ in range(2):
+        with pytest.raises(AssertionError, match="outside of the block"):
+            y.backward()
+        with allow(), pytest.raises(AssertionError, match="outside of the block"):
+            y.backward()
+        with allow(), pytest.raises(RuntimeError, match="nested"), allow():
+            pass
+
+
+def test_names_that_cannot_be_made_or_deleted() -> None:
+    with pytest.raises(RuntimeError, match="SavedTensor"):
+        tt.autograd.SavedTensor()
+    x = tt.ones(1, requires_grad=True)
+    with pytest.raises(RuntimeError, match="data"):
+        del x.data
+    with pytest.raises(RuntimeError, match="requires_grad"):
+        del x.requires_grad

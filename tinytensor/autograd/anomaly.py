@@ -75,7 +75,7 @@ def freed_values(node: Any) -> GradientError:
     """The error for a second backward through a node whose saved values were freed."""
     return GradientError(
         f"{node.op_name}: backward a second time, but the values it saved are freed; "
-        f"call the first backward with retain_graph=True{describe_site(node)}"
+        f"Specify retain_graph=True in the first backward{describe_site(node)}"
     )
 
 

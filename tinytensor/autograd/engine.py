@@ -143,7 +143,8 @@ def grad(
                 "pass allow_unused=True to get None for it"
             )
         if g is None and materialize_grads:
-            g = libraries[type(tensor.array)].zeros_like(tensor.array)
+            g = wrap(libraries[type(tensor.array)].zeros_like(tensor.array))
+            g._tracked = create_graph  # like the other gradients, it can be differentiated again
         if g is not None and not isinstance(g, Variable):
             g = wrap(own_copy(g))
         results.append(g)

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -55,6 +56,11 @@ class Function:
         super().__init_subclass__(**kwargs)
         members = {"function": cls, "op_name": cls.__name__, "__module__": cls.__module__}
         cls._node = cls._backward_cls = type(f"{cls.__name__}Backward", (FunctionCtx,), members)
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        message = f"{cls.__name__}: should not be instantiated; call {cls.__name__}.apply(…)"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return super().__new__(cls)
 
     def __call__(self, *args: Any) -> Any:
         name = type(self).__name__

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..backend import xp
 from ..errors import GradientError
-from .inplace import finish_write
+from .inplace import finish_write, is_recorded
 from .mode import outside, state
 from .op import LAST, NEVER, Op
 from .outputs import Output, enter_graph
@@ -122,6 +122,11 @@ class FunctionCtx(Op):
     # --------------------------------------------------------------------------------------
     # What the engine calls
     # --------------------------------------------------------------------------------------
+
+    def apply(self, *grads: Any) -> Any:  # type: ignore[override]
+        """Run backward by hand: y.grad_fn.apply(*gradients of the outputs)."""
+        rule = self.function.rule()
+        return rule(self, list(grads)) if self.function.boxed_grads_call else rule(self, *grads)
 
     def name(self) -> str:
         return type(self).__name__
@@ -269,11 +274,8 @@ class FunctionCtx(Op):
                     f"{self.op_name}: mark_dirty got a tensor of shape {tuple(tensor._shape)} that "
                     "is not both an input and an output, expected inputs that forward returns"
                 )
-            if recorded and tensor._tracked and tensor._node is None:
-                raise RuntimeError(
-                    f"{self.op_name}: a leaf tensor of shape {tuple(tensor._shape)} that requires "
-                    "grad is being used in an in-place operation; clone() it first"
-                )
+            if recorded:
+                is_recorded(tensor, self.op_name)
 
 
 def new_node(cls: type[FunctionCtx], args: tuple) -> FunctionCtx:

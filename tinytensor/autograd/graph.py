@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import numpy as np
 
@@ -131,17 +132,71 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
             stacks[key] = before
 
 
+class _Handle:
+    """Stands for one version of a saved tensor."""
+
+    __slots__ = ("__weakref__", "tensor")
+
+    def __init__(self, tensor: Any):
+        self.tensor = tensor
+
+
+class _AllowMutation:
+    """The state of `allow_mutation_on_saved_tensors`, under PyTorch's names.
+
+    tid_to_weakhandle  {(storage, version, place in it): handle} for each saved tensor
+    cloned             {handle: copy} for those that were written to since
+    Both forget a handle once no node refers to it.
+    """
+
+    def __init__(self) -> None:
+        self.tid_to_weakhandle: WeakValueDictionary[tuple, _Handle] = WeakValueDictionary()
+        self.cloned: WeakKeyDictionary[_Handle, Any] = WeakKeyDictionary()
+        self.open = True
+
+    def __call__(self, tensor: Any) -> _Handle:
+        """The pack hook."""
+        writes, array = writes_of(tensor), tensor.array
+        key = (id(writes), writes[0], tensor.data_ptr(), array.shape, array.strides, array.dtype)
+        handle = self.tid_to_weakhandle.get(key)
+        if handle is None:
+            handle = self.tid_to_weakhandle[key] = _Handle(tensor.detach())
+        return handle
+
+    def unpack(self, handle: _Handle) -> Any:
+        """The unpack hook."""
+        if not self.open:
+            raise AssertionError(
+                "allow_mutation_on_saved_tensors: backward outside of the block in which the "
+                "graph was made; call it inside"
+            )
+        return self.cloned.get(handle, handle.tensor)
+
+    def before_write(self, target: Any) -> None:
+        """Copy the saved tensors that share memory with `target`, which is about to be written."""
+        for handle in list(self.tid_to_weakhandle.values()):
+            if handle.tensor is not None and handle.tensor._writes is target._writes:
+                self.cloned[handle] = handle.tensor.detach().clone()
+                handle.tensor = None
+
+
 @contextmanager
-def allow_mutation_on_saved_tensors() -> Iterator[None]:
-    """In this block, tensors that backward needs may be written to: ops save copies of them."""
+def allow_mutation_on_saved_tensors() -> Iterator[_AllowMutation]:
+    """In this block, tensors that backward needs may be written to: they are copied before.
+
+    backward must be called in the block, too.
+    """
     key = "allow_mutation_on_saved_tensors"
     if key in state.stacks:
         raise RuntimeError("allow_mutation_on_saved_tensors: contexts cannot be nested")
     state.stacks[key] = True
+    context = _AllowMutation()
     try:
-        with saved_tensors_hooks(lambda t: t.detach().clone(), lambda t: t):
-            yield
+        with saved_tensors_hooks(context, context.unpack):
+            yield context
     finally:
+        context.open = False
+        context.cloned.clear()
         del state.stacks[key]
 
 

@@ -100,6 +100,11 @@ def check_memory(name: str, array: Array) -> None:
 def is_recorded(target: Variable, name: str, sources: tuple = ()) -> bool:
     """Whether a write must be recorded. Raises if autograd forbids it."""
     check_write(name, target)
+    pack = state.mode.pack
+    if pack is not None:
+        before = getattr(pack[0], "before_write", None)
+        if before is not None:  # allow_mutation_on_saved_tensors
+            before(target)
     if target._view is not None and target._view.live:
         refresh(target)
     if not state.mode.grad:

@@ -18,7 +18,9 @@ PLACES = {"self": 0, "input": 0, "other": 1, "exponent": 1, "weight": 1}
 class SavedTensor:
     """One saved value of a node; `register_hooks` packs it."""
 
-    def __init__(self, node: Any, i: int):
+    def __init__(self, node: Any = None, i: int = 0):
+        if node is None:
+            raise RuntimeError("SavedTensor: cannot be made; read grad_fn._raw_saved_…")
         self._node, self._i = node, i
 
     @property
