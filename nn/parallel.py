@@ -7,6 +7,8 @@ from typing import Any
 from .module import Module
 from .parameter import is_lazy
 
+__path__: list[str] = []  # a package to importlib: compat.PATHS has modules below it
+
 
 class DataParallel(Module):
     """module(*inputs); the keys of state_dict start with "module.", as in PyTorch.
@@ -38,4 +40,13 @@ class DistributedDataParallel(DataParallel):
         self.require_backward_grad_sync = True
 
 
-__all__ = ["DataParallel", "DistributedDataParallel"]
+def data_parallel(
+    module: Module, inputs: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0,
+    module_kwargs: dict | None = None,
+) -> Any:  # fmt: skip
+    """module(*inputs): with one device, nothing is split."""
+    inputs = inputs if isinstance(inputs, tuple) else (inputs,)
+    return module(*inputs, **(module_kwargs or {}))
+
+
+__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]

@@ -77,6 +77,7 @@ from .special import i0, sinc  # isort: skip
 from .linalg.older import *  # isort: skip
 from .compat import *  # isort: skip
 from .compat import _assert as _assert  # isort: skip
+from .compat import _check as _check  # isort: skip
 from .create import *  # isort: skip
 from .create import random  # isort: skip
 from .create import tensor as tensor  # isort: skip  # which mypy takes for the module
@@ -139,6 +140,10 @@ def __getattr__(name: str) -> Any:
         return random.default_generator_of("cpu")
     if name == "graph" or f"{__name__}.{name}" in compat.PATHS:
         return importlib.import_module(f"{__name__}.{name}")
+    if name.startswith("_foreach_"):
+        functions = importlib.import_module(f"{__name__}.compat.foreach").FUNCTIONS
+        if name in functions:
+            return functions[name]
     if name.endswith("_") and not name.startswith("_") and hasattr(Tensor, name):
         return getattr(Tensor, name)
     raise AttributeError(f"module 'tinytensor' has no attribute {name!r}")

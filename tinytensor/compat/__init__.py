@@ -11,7 +11,11 @@ mps.py, xpu.py    GPUs of other makers: there are none
 multiprocessing.py  Python's multiprocessing, with spawn
 no_effect.py      compile, the precision of products, deterministic algorithms
 onnx.py           export, which does not exist
-cpp_extension.py, hub.py, nested.py  do not exist: their functions raise
+compiler.py       torch.compiler and torch._dynamo: nothing is compiled
+quantization.py   names that raise: there are no quantised dtypes
+foreach.py        torch._foreach_*: an op on each tensor of a list
+private.py        torch._C and torch._utils, as far as programs use them
+cpp_extension.py, hub.py, model_zoo.py, nested.py  do not exist: their functions raise
 dlpack.py, types.py, overrides.py  annotations; no class overrides functions
 old_forms.py      LongTensor, FloatTensor …
 version.py        the version of PyTorch whose names are followed
@@ -29,11 +33,14 @@ from . import einops_backend as einops_backend
 from .amp import *
 from .no_effect import *
 from .no_effect import _assert as _assert
+from .no_effect import _check as _check
 from .old_forms import *
 
 # {import path: the module it stands for}. A row also holds for the modules inside a package.
 # Nothing is imported before its path is used, as a module or as an attribute of tinytensor.
 PATHS = {
+    "nn.parallel.distributed": "nn.parallel",
+    "nn.quantized": "tinytensor.compat.quantization",
     "nn.utils.clip_grad": "tinytensor.optim.clip_grad",
     "nn.utils.stateless": "tinytensor.func.stateless",
     "tinytensor.autograd.functional": "tinytensor.func.functional",
@@ -44,15 +51,32 @@ PATHS = {
     "tinytensor.backends": "tinytensor.compat.backends",
     "tinytensor.cuda.amp": "tinytensor.compat.cuda_amp",
     "tinytensor.distributed": "tinytensor.compat.distributed",
+    "tinytensor.distributed.nn": "tinytensor.compat.distributed",
     "tinytensor.accelerator": "tinytensor.cuda.accelerator",
+    "tinytensor._C": "tinytensor.compat.private",
+    "tinytensor._dynamo": "tinytensor.compat.compiler",
+    "tinytensor._dynamo.config": "tinytensor.compat.compiler",
+    "tinytensor._dynamo.utils": "tinytensor.compat.compiler",
+    "tinytensor._utils": "tinytensor.compat.private",
+    "tinytensor.ao": "tinytensor.compat.quantization",
+    "tinytensor.ao.quantization": "tinytensor.compat.quantization",
+    "tinytensor.compiler": "tinytensor.compat.compiler",
     "tinytensor.fx": "tinytensor.compat.fx",
+    "tinytensor.fx.graph_module": "tinytensor.compat.fx",
+    "tinytensor.fx.node": "tinytensor.compat.fx",
+    "tinytensor.fx.proxy": "tinytensor.compat.fx",
     "tinytensor.jit": "tinytensor.compat.jit",
+    "tinytensor.jit.annotations": "tinytensor.compat.jit",
     "tinytensor.mps": "tinytensor.compat.mps",
     "tinytensor.multiprocessing": "tinytensor.compat.multiprocessing",
     "tinytensor.nn": "nn",
     "tinytensor.hub": "tinytensor.compat.hub",
     "tinytensor.nested": "tinytensor.compat.nested",
     "tinytensor.onnx": "tinytensor.compat.onnx",
+    "tinytensor.quantization": "tinytensor.compat.quantization",
+    "tinytensor.serialization": "tinytensor.serialize",
+    "tinytensor.utils.model_zoo": "tinytensor.compat.model_zoo",
+    "tinytensor.utils.data._utils": "tinytensor.utils.data",
     "tinytensor.overrides": "tinytensor.compat.overrides",
     "tinytensor.optim.swa_utils": "nn.swa_utils",
     "tinytensor.profiler": "tinytensor.profile.profiler",

@@ -8,6 +8,8 @@ from __future__ import annotations
 from contextlib import ContextDecorator
 from typing import Any
 
+from ..dtype import bfloat16, float16
+
 
 class autocast(ContextDecorator):
     """A context manager and decorator without effect."""
@@ -54,4 +56,32 @@ class GradScaler:
         pass
 
 
-__all__ = ["GradScaler", "autocast"]
+def is_autocast_enabled(device_type: str | None = None) -> bool:
+    """False: `autocast` has no effect."""
+    return False
+
+
+def is_autocast_cpu_enabled() -> bool:
+    """False: `autocast` has no effect."""
+    return False
+
+
+def get_autocast_dtype(device_type: str) -> Any:
+    """PyTorch's default for the device, which no op uses: float16 on a GPU, bfloat16 elsewhere."""
+    return float16 if device_type == "cuda" else bfloat16
+
+
+def get_autocast_gpu_dtype() -> Any:
+    """float16, which no op uses."""
+    return float16
+
+
+def get_autocast_cpu_dtype() -> Any:
+    """bfloat16, which no op uses."""
+    return bfloat16
+
+
+__all__ = [
+    "GradScaler", "autocast", "get_autocast_cpu_dtype", "get_autocast_dtype",
+    "get_autocast_gpu_dtype", "is_autocast_cpu_enabled", "is_autocast_enabled",
+]  # fmt: skip

@@ -5,7 +5,10 @@ Code that asks first (`if dist.is_available() and dist.is_initialized(): …`) r
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from typing import Any, NoReturn
+
+__path__: list[str] = []  # a package to importlib: compat.PATHS has modules below it
 
 
 def is_available() -> bool:
@@ -41,3 +44,26 @@ def init_process_group(backend: str | None = None, *args: Any, **kwargs: Any) ->
         f"init_process_group: got backend={backend!r}, expected to run in one process; "
         "run without the launcher"
     )
+
+
+COLLECTIVES = [
+    "all_gather", "all_gather_object", "all_reduce", "all_to_all", "broadcast",
+    "broadcast_object_list", "gather", "new_group", "recv", "reduce", "reduce_scatter",
+    "scatter", "send",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """The collectives raise RuntimeError when called, as PyTorch's do before init_process_group."""
+    if name == "nn":
+        return sys.modules[__name__]
+    if name not in COLLECTIVES:
+        raise AttributeError(f"module 'tinytensor.distributed' has no attribute {name!r}")
+
+    def collective(*args: Any, **kwargs: Any) -> NoReturn:
+        raise RuntimeError(
+            f"distributed.{name}: there is one process and no process group; "
+            "ask is_initialized() first"
+        )
+
+    return collective

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+__path__: list[str] = []  # a package to importlib: compat.PATHS has modules below it
+
 
 def wrap(fn_or_name: Any) -> Any:
     """Return the argument: there is no tracer to hide a function from."""
@@ -48,4 +50,26 @@ class GraphModule:
         _missing("GraphModule")
 
 
-__all__ = ["GraphModule", "Proxy", "Tracer", "symbolic_trace", "wrap"]
+class Graph:
+    """The graph of torch.fx. There are no instances, so isinstance(…) is False."""
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        _missing("Graph")
+
+
+class Node(Graph):
+    """A node of torch.fx. There are no instances, so isinstance(…) is False."""
+
+
+# Private names of torch.fx.graph_module and torch.fx.node that torchvision imports
+_CodeOnlyModule = GraphModule
+_USER_PRESERVED_ATTRIBUTES_KEY = "_user_preserved_attributes"
+Target = Any
+
+
+def _copy_attr(from_module: Any, to_module: Any, target: str) -> NoReturn:
+    """Raise NotImplementedError: there are no graph modules to copy between."""
+    _missing("graph_module._copy_attr")
+
+
+__all__ = ["Graph", "GraphModule", "Node", "Proxy", "Tracer", "symbolic_trace", "wrap"]

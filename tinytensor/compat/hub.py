@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any, NoReturn
 
 
@@ -33,13 +34,21 @@ def list(github: str, *args: Any, **kwargs: Any) -> NoReturn:
     _missing("list", github)
 
 
+# The hash in the name of a file, as in resnet18-f37072fd.pth
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
+
 _folder: str | None = None
+
+
+def _get_torch_home() -> str:
+    cache = os.environ.get("XDG_CACHE_HOME", "~/.cache")
+    home = os.environ.get("TORCH_HOME") or os.path.join(cache, "torch")
+    return os.path.expanduser(home)
 
 
 def get_dir() -> str:
     """The folder set by `set_dir`; PyTorch's default otherwise. Nothing is stored there."""
-    home = os.environ.get("TORCH_HOME") or os.path.join(os.path.expanduser("~/.cache"), "torch")
-    return _folder or os.path.join(home, "hub")
+    return _folder or os.path.join(_get_torch_home(), "hub")
 
 
 def set_dir(d: str | os.PathLike) -> None:

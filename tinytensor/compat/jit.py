@@ -6,6 +6,8 @@ import importlib
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
+__path__: list[str] = []  # a package to importlib: compat.PATHS has modules below it
+
 __all__ = [
     "Final",
     "ScriptFunction",
@@ -53,7 +55,9 @@ def _same(fn: Any) -> Any:
 
 
 script_if_tracing = script_method = unused = export = interface = _same
-_overload = _overload_method = _same
+# torch.jit.annotations: a list, or one number for all its items
+BroadcastingList1 = BroadcastingList2 = BroadcastingList3 = List = list
+_overload = _overload_method = _script_if_tracing = _same
 
 
 class ScriptFunction:

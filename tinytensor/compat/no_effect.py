@@ -1,7 +1,7 @@
 """Functions of PyTorch that are accepted and have no effect.
 
 There is one way to run an op, in the dtype of its tensors, so there is nothing to choose.
-`_assert`, which symbolic tracing needs, is an ordinary assertion.
+`_assert` and `_check`, which symbolic tracing needs, are ordinary assertions.
 """
 
 from __future__ import annotations
@@ -40,6 +40,12 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
 def are_deterministic_algorithms_enabled() -> bool:
     """True."""
     return True
+
+
+def _check(cond: bool, message: Any = None) -> None:
+    """Raise RuntimeError(message()) unless the condition holds."""
+    if not cond:
+        raise RuntimeError("expected cond to be True" if message is None else message())
 
 
 def _assert(condition: Any, message: str) -> None:

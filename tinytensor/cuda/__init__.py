@@ -12,6 +12,7 @@ from ..compat import cuda_amp as amp  # noqa: F401
 from ..create.generator import default_generator_of
 from ..devices import device
 from ..errors import DeviceError
+from ..errors import OutOfMemoryError as OutOfMemoryError
 
 
 def is_available() -> bool:
@@ -79,6 +80,19 @@ def manual_seed_all(seed: int) -> None:
 
 def _index(where: Any) -> int:
     return 0 if where is None else device(where).index or 0
+
+
+def get_device_capability(where: Any = None) -> tuple[int, int]:
+    """The compute capability of the GPU, (major, minor)."""
+    properties = devices.gpu().cuda.runtime.getDeviceProperties(_index(where))
+    return int(properties["major"]), int(properties["minor"])
+
+
+def __getattr__(name: str) -> Any:
+    """_initialized: whether there is a GPU. Work needs no initialisation here."""
+    if name == "_initialized":
+        return is_available()
+    raise AttributeError(f"module 'tinytensor.cuda' has no attribute {name!r}")
 
 
 def is_bf16_supported() -> bool:
