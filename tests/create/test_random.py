@@ -260,3 +260,22 @@ ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
 def test_errors(call: Callable[[], Any], error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         call()
+
+
+def test_fork_rng_puts_the_generators_back() -> None:
+    tt.manual_seed(3)
+    expected = tt.rand(4)
+    tt.manual_seed(3)
+    with tt.random.fork_rng():
+        tt.manual_seed(8)
+        tt.rand(7)
+    assert tt.equal(tt.rand(4), expected)
+    tt.manual_seed(3)
+    with pytest.raises(KeyError), tt.random.fork_rng(devices=[], enabled=True):
+        tt.rand(7)
+        raise KeyError
+    assert tt.equal(tt.rand(4), expected)
+    tt.manual_seed(3)
+    with tt.random.fork_rng(enabled=False):
+        tt.rand(7)
+    assert not tt.equal(tt.rand(4), expected)

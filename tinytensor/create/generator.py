@@ -6,6 +6,8 @@ import operator
 import sys
 import threading
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -254,6 +256,24 @@ def get_rng_state() -> Tensor:
 def set_rng_state(new_state: Tensor) -> None:
     """Set the position of the CPU's default generator."""
     default_generator_of("cpu").set_state(new_state)
+
+
+@contextmanager
+def fork_rng(
+    devices: Any = None, enabled: bool = True, *args: Any, **kwargs: Any
+) -> Iterator[None]:
+    """Numbers drawn in the block are not missed after it: the default generators go back.
+
+    devices is accepted and not used: the generators of all devices go back.
+    """
+    default_generator_of("cpu")  # made on first use
+    generators = default_generators().values() if enabled else ()
+    states = [(generator, generator.get_state()) for generator in generators]
+    try:
+        yield
+    finally:
+        for generator, state in states:
+            generator.set_state(state)
 
 
 # ------------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ from .generator import (
     seed,
     set_rng_state,
 )
+from .generator import fork_rng as fork_rng
 from .memory_errors import named_if_out_of_memory
 from .size_arguments import shape_of, size_from
 
