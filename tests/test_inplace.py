@@ -328,3 +328,26 @@ def test_errors_name_op_got_and_expected(write: Callable, error: type, message: 
     with pytest.raises(error, match=message):
         write(x)
     assert x._version == 0 and x.sum().item() == 0
+
+
+class HalfWritten(np.ndarray):
+    """An array whose writes are interrupted when half is done."""
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        np.asarray(self)[:1] = np.asarray(value)[:1]
+        raise KeyboardInterrupt
+
+
+def test_an_interrupted_write_counts() -> None:
+    """The tensor may be half written: what saved its old value must not use it."""
+    x = tt.tensor([1.0, 2.0])
+    w = tt.ones(2, requires_grad=True)
+    y = (w * x).sum()
+    version, whole = x._version, x.array
+    x.array = whole.view(HalfWritten)
+    with pytest.raises(KeyboardInterrupt):
+        x.neg_()
+    x.array = whole
+    assert x.tolist() == [-1.0, 2.0] and x._version == version + 1
+    with pytest.raises(GradientError, match="changed in place"):
+        y.backward()

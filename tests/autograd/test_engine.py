@@ -73,6 +73,15 @@ def test_gradients_accumulate_over_calls() -> None:
     assert numbers(x.grad) == [6.0, 6.0]
 
 
+def test_gradients_with_a_graph_accumulate_over_calls() -> None:
+    x = leaf([1.0, 2.0])
+    for factor in (2, 3):
+        (x**3 * factor).sum().backward(create_graph=True)
+    assert numbers(x.grad) == [15.0, 60.0]
+    (second,) = tt.autograd.grad(x.grad.sum(), x)
+    assert numbers(second) == [30.0, 60.0]
+
+
 def test_a_leaf_used_twice_gets_the_sum() -> None:
     x = leaf([3.0])
     (x * x + x).sum().backward()

@@ -208,6 +208,13 @@ def test_unused_inputs_and_constant_outputs_have_zero_jacobians() -> None:
     assert gradcheck(lambda x, y: x * 2, (leaf(2), leaf(3)))
     assert gradcheck(lambda x: (x * 2, tt.ones(2, dtype=tt.float64)), leaf(2))
     assert gradgradcheck(lambda x: (x * x, tt.ones(2, dtype=tt.float64)), leaf(2))
+    assert gradgradcheck(lambda x, y: x * x, (leaf(2), leaf(3)))
+
+
+def test_complex_outputs_of_real_inputs() -> None:
+    assert gradcheck(lambda x: x * (1 + 2j), leaf(2, 3))
+    assert gradcheck(lambda x: tt.complex(x, x * x), leaf(3))
+    assert gradgradcheck(lambda x: tt.complex(x, x * x), leaf(3))
 
 
 def test_rules_that_change_from_call_to_call() -> None:

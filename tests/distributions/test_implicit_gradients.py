@@ -136,3 +136,27 @@ def test_second_derivatives_are_refused():
     (g,) = tt.autograd.grad(tt.distributions.Gamma(a, 1.0).rsample().sum(), a, create_graph=True)
     with pytest.raises(RuntimeError, match="second derivative is not implemented"):
         g.sum().backward()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda a: tt.distributions.Gamma(a, 2.0),
+        lambda a: tt.distributions.Beta(a, a + 1),
+        lambda a: tt.distributions.Dirichlet(a),
+        lambda a: tt.distributions.StudentT(a),
+        lambda a: tt.distributions.Normal(a, a),
+        lambda a: tt.distributions.Laplace(a, a),
+    ],
+)
+def test_a_draw_may_be_written_to(make):
+    """A write into a draw does not reach the numbers that its gradient needs."""
+    found = []
+    for in_place in (False, True):
+        tt.manual_seed(0)
+        a = tt.tensor([0.7, 1.5, 4.0], dtype=tt.float64, requires_grad=True)
+        draw = make(a).rsample()
+        draw = draw.mul_(3).add_(1) if in_place else draw * 3 + 1
+        draw.pow(2).sum().backward()
+        found.append(a.grad.tolist())
+    assert found[0] == found[1]

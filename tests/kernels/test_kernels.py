@@ -92,6 +92,20 @@ def test_agrees_with_numpy(row: Row) -> None:
 
 
 @each(DIFFERENTIABLE)
+def test_inputs_and_gradients_are_only_read(row: Row) -> None:
+    """What a kernel is given, also the gradients of its outputs, stays as it is."""
+    inputs = tensors_of(row, arrays_of(row), np.float32)
+    values = [x.array.tobytes() for x in inputs]
+    outputs = [y for y in flatten(call(row, inputs)) if y.requires_grad]
+    seeds = [wrap(w.astype(np.float32)) for w in weights_for(outputs)]
+    slopes = [g.array.tobytes() for g in seeds]
+    needs = [x for x in inputs if x.requires_grad]
+    tt.autograd.grad(outputs, needs, seeds, allow_unused=True)
+    assert [x.array.tobytes() for x in inputs] == values
+    assert [g.array.tobytes() for g in seeds] == slopes
+
+
+@each(DIFFERENTIABLE)
 def test_agrees_with_finite_differences(row: Row) -> None:
     """The derivative of Σ w·y along directions, in float64, where no kernel runs."""
     arrays = arrays_of(row)

@@ -19,4 +19,11 @@ EQUIVALENT: dict[Key, str] = {
         "A.T.copy() → A.T",
         0,
     ): "A is only read: the copy puts it in the order in memory in which it is read",
+    (
+        "tinytensor/linalg/products.py",
+        "_exponential",
+        "-2 → -1",
+        0,
+    ): "the largest row sum is as good a norm as the largest column sum: it only sets how often "
+    "the matrix is halved, and the result squared",
 }

@@ -11,6 +11,7 @@ import gc
 import importlib
 import os
 import signal
+import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator
@@ -77,7 +78,7 @@ def _in_fork(
     try:
         os.setsid()
         if kernels:
-            ready = not functions  # of what is not imported there are none
+            ready = not functions and not is_imported(file)
             compile_in(kernels)
         else:
             ready = put_code(functions, file, source)
@@ -87,6 +88,11 @@ def _in_fork(
             status = 1 if failed else 0
     finally:
         os._exit(status)
+
+
+def is_imported(file: str) -> bool:
+    """Whether a file is imported already; it may have no function, as one of constants has none."""
+    return any(getattr(module, "__file__", None) == file for module in [*sys.modules.values()])
 
 
 def compile_in(folder: str) -> None:

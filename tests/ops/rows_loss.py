@@ -77,6 +77,7 @@ ROWS = [
     functional("gaussian_nll_loss", T(2, 3), T(2, 3), T(2, low=0.2), True),
     functional("gaussian_nll_loss", T(2, 3), T(2, 3), T(2, 1, low=0.2)),
     functional("gaussian_nll_loss", T(2, 3), T(2, 3), 0.5),
+    functional("gaussian_nll_loss", T(2, 3, low=-0.1, high=0.1), T(2, 3, low=-0.1, high=0.1), 1e-4),
     *each_reduction("margin_ranking_loss", T(4), T(4), SIGNS),
     functional("margin_ranking_loss", T(2, 4), T(2, 4), SIGN_GRID, 0.7),
     *each_reduction("hinge_embedding_loss", T(2, 4), SIGN_GRID),

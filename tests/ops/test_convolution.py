@@ -270,3 +270,13 @@ def test_errors(number: int) -> None:
     call, error, message = ERRORS[number]
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("name, dims", [("conv1d", 1), ("conv2d", 2), ("conv3d", 3)])
+def test_no_output_channels_are_refused(name: str, dims: int) -> None:
+    with pytest.raises(
+        RuntimeError, match=rf"{name}: weight \(0, 2, .* has 0 channels in its first"
+    ):
+        getattr(tt, name)(tt.ones(1, 2, *[4] * dims), tt.ones(0, 2, *[3] * dims))
+    y = getattr(tt, name)(tt.ones(1, 0, *[4] * dims), tt.ones(5, 0, *[3] * dims), tt.ones(5))
+    assert y.shape == (1, 5, *[2] * dims) and (y == 1).all()  # an empty sum, plus the bias

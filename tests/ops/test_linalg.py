@@ -255,3 +255,11 @@ def test_qr_without_a_gradient_says_so(mode: str) -> None:
 def test_no_gradient_is_recorded_without_grad_mode() -> None:
     with tt.no_grad():
         assert not linalg.eigh(S.clone().requires_grad_()).eigenvalues.requires_grad
+
+
+def test_limit_of_pinverse() -> None:
+    """Singular values above 1e-15 of the largest count, in float64, as in PyTorch."""
+    found = tt.pinverse(tt.tensor([[1.0, 0.0], [0.0, 1e-13]], dtype=tt.float64))
+    np.testing.assert_allclose(found.numpy(), [[1, 0], [0, 1e13]], rtol=1e-6)
+    found = tt.pinverse(tt.tensor([[1.0, 0.0], [0.0, 1e-16]], dtype=tt.float64))
+    np.testing.assert_allclose(found.numpy(), [[1, 0], [0, 0]])

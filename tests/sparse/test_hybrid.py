@@ -59,6 +59,40 @@ def test_as_pytorch(name: str, dtype: str) -> None:
     np.testing.assert_allclose(dv, dv2, rtol=close, atol=close)
 
 
+@pytest.mark.parametrize("index", [(0,), (-1,), (2,), (0, 2), (3, 2), (-4, -1), (1, 0)], ids=str)
+def test_indexing(index: tuple) -> None:
+    """The same element and gradients as of the dense tensor; PyTorch has no such gradients."""
+    found = []
+    for lib, dense in ((tt, False), (tt, True), (torch, False)):
+        values = lib.tensor(BLOCKS).requires_grad_(lib is tt)
+        a = lib.sparse_coo_tensor(lib.tensor(PLACES), values, SHAPE)
+        a = a.to_dense() if dense else a
+        for i in index:
+            a = a[i]
+        a = a.to_dense() if a.layout == lib.sparse_coo else a
+        if lib is tt:
+            (a * a + a).sum().backward()
+        found.append((np.array(a.tolist()), None if lib is torch else values.grad.numpy()))
+    (y, dv), (y2, dv2), (y3, _) = found
+    np.testing.assert_allclose(y, y2)
+    np.testing.assert_allclose(dv, dv2)
+    np.testing.assert_allclose(y, y3)
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("dim", [0, 1])
+def test_softmax_of_large_numbers(name: str, dim: int) -> None:
+    """The largest number is subtracted first, or exp would overflow."""
+    found = []
+    for lib in (tt, torch):
+        values = lib.tensor([1000.0, 999.0, -1000.0, 800.0, 1.0])
+        places = lib.tensor([[0, 0, 1, 1, 2], [0, 1, 0, 1, 0]])
+        a = lib.sparse_coo_tensor(places, values, (3, 2)).coalesce()
+        found.append(np.array(getattr(lib.sparse, name)(a, dim).to_dense().tolist()))
+    assert np.isfinite(found[0]).all()
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-6, atol=1e-7)
+
+
 # ------------------------------------------------------------------------------------------
 # Shared memory
 # ------------------------------------------------------------------------------------------

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import numpy as np
 import pytest
 
 numba = pytest.importorskip("numba")
 
+from tinytensor.kernels.activation import erf  # noqa: E402
 from tinytensor.kernels.machinery import vector_math  # noqa: E402
 from tinytensor.kernels.machinery.compile import serial  # noqa: E402
 
@@ -70,3 +74,13 @@ def test_exp_of_what_is_masked_is_exactly_0() -> None:
 def test_largest(row: list[float]) -> None:
     x = np.array([row, row], dtype=np.float32)
     np.testing.assert_array_equal(largest_of_row(x, 1), x[1].max())
+
+
+@pytest.mark.parametrize("name, function", [("erf", erf), ("tanh", vector_math.tanh)])
+def test_functions_that_level_off(name: str, function: Any) -> None:
+    ends = [-1e30, 1e30, -np.inf, np.inf, 1e-30, 0.0, np.nan]
+    x = np.array([*np.linspace(-6, 6, 4001), *ends], dtype=np.float32)
+    y = np.empty_like(x)
+    over(function, x, y)
+    exact = np.array([getattr(math, name)(float(v)) for v in x])
+    np.testing.assert_allclose(y, exact, rtol=1e-6, atol=1e-37)
