@@ -28,8 +28,8 @@ def is_array(value: object) -> bool:
 
 def is_writable(array: Array) -> bool:
     """Whether `array` is writable and not expanded (an expanded array repeats elements)."""
-    layout = zip(array.strides, array.shape, strict=True)
-    if array.size and 0 in array.strides and any(s == 0 and n > 1 for s, n in layout):
+    strides = array.strides
+    if 0 in strides and array.size and any(n > 1 and not s for s, n in zip(strides, array.shape)):
         return False
     return getattr(array.flags, "writeable", True)  # CuPy has no such flag
 

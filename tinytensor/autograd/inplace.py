@@ -109,7 +109,9 @@ def is_recorded(target: Variable, name: str, sources: tuple = ()) -> bool:
         refresh(target)
     if not state.mode.grad:
         return False
-    tracked = target._tracked or any(isinstance(s, Variable) and s._tracked for s in sources)
+    tracked = target._tracked
+    for source in sources:
+        tracked = tracked or (isinstance(source, Variable) and source._tracked)
     base: Variable = target
     what = "a leaf"
     while True:
@@ -170,12 +172,11 @@ def write(target: Any, function: Callable, *args: Any, **kwargs: Any) -> Any:
             f"{name}: the result has shape {tuple(result._shape)}, which does not fit the tensor "
             f"of shape {tuple(target._shape)} that it is written into"
         )
-    if result.array.dtype is target.array.dtype:
-        pass
-    elif not can_cast(result.array.dtype, target.array.dtype):
+    found, wanted = result.array.dtype, target.array.dtype
+    if found is not wanted and not can_cast(found, wanted):
         raise RuntimeError(
-            f"{name}: result type {result.array.dtype} can't be cast to the tensor's type "
-            f"{target.array.dtype}; convert the tensor first, or use the out-of-place op"
+            f"{name}: result type {found} can't be cast to the tensor's type {wanted}; convert "
+            "the tensor first, or use the out-of-place op"
         )
     errors = error_state.get()
     try:

@@ -178,6 +178,8 @@ def fit(value: Any, edge: Any, node: Op) -> Any:
 
 def sum_to(value: Any, shape: tuple, node: Op | None = None) -> Any:
     """Sum out the axes along which `shape` was broadcast to value.shape."""
+    if not shape:
+        return sum_over(value, None).reshape(())
     extra = len(value.shape) - len(shape)
     axes = [*range(extra)]
     axes += [i for i, n in enumerate(shape, extra) if n == 1 and i >= 0 and value.shape[i] != 1]

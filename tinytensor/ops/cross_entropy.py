@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap
 from ..backend import Array, xp
@@ -14,10 +16,10 @@ from .index import Unindex
 from .loss_reduction import reduce_loss, reduction_of
 from .masked import MaskedFill
 from .parse_index import outside
-from .pointwise import exp
+from .pointwise import Exp
 from .promote import require_float, require_same_dtype
 from .shape import movedim
-from .softmax import log_softmax
+from .softmax import LogSoftmax, log_softmax
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -25,7 +27,16 @@ if TYPE_CHECKING:
 
 def log_probabilities(x: Any) -> Any:
     """p = x − log Σ exp x for each row of x (M, C)."""
-    return log_softmax(x, 1)
+    return LogSoftmax.apply(x, 1)
+
+
+def _pulled(p: Array, target: Array, pull: Array) -> Array:
+    """−pull·p[t] for each row of p; 0 for ignored rows, even if they hold inf or NaN."""
+    loss = p[xp(p).arange(p.shape[0]), target]
+    loss *= -pull
+    if not pull.all():
+        loss[pull == 0] = 0
+    return loss
 
 
 class RowLoss:
@@ -61,10 +72,8 @@ class CrossEntropy(RowLoss, Op):
 
     def forward(self, x: Array, target: Array, pull: Array, spread: Array | None, w: Array | None,
                 count: Any) -> Array:  # fmt: skip
-        library = xp(x)
         p = self.keep(log_probabilities, x)
-        loss = p[library.arange(x.shape[0]), target] * -pull
-        loss[pull == 0] = 0  # ignored rows count nothing, even if they hold inf or NaN
+        loss = _pulled(p, target, pull)
         if spread is not None:
             even = (p.sum(axis=1) if w is None else p @ w) * -spread
             even[spread == 0] = 0
@@ -75,15 +84,18 @@ class CrossEntropy(RowLoss, Op):
         x, *constants = self.saved
         target, pull, spread, w = (unwrap(constant) for constant in constants)
         g = (g / self.divisor).reshape((-1, 1))  # () → (1, 1), or (M) → (M, 1)
-        ignored = pull == 0 if spread is None else (pull == 0) & (spread == 0)
-        if ignored.any():
+        if not pull.all():
+            ignored = pull == 0 if spread is None else (pull == 0) & (spread == 0)
             g = MaskedFill.apply(g, ignored[:, None], 0)  # (M, 1); also where g is infinite
-        share = pull if spread is None else pull + spread * (x.shape[1] if w is None else w.sum())
-        dx = exp(self.recall(log_probabilities, x)) * (g * share[:, None])
+        own = all_classes = g * pull[:, None]  # (M, 1)
+        if spread is not None:
+            share = pull + spread * (x.shape[1] if w is None else w.sum())
+            all_classes = g * share[:, None]
+        dx = Exp.apply(self.recall(log_probabilities, x)) * all_classes
         if spread is not None:
             dx = dx - g * (spread[:, None] if w is None else spread[:, None] * w)
         rows = xp(target).arange(target.shape[0])
-        dx[rows, target] -= (g * pull[:, None])[:, 0]  # dx is fresh: nothing else refers to it
+        dx[rows, target] -= own[:, 0]  # dx is fresh: nothing else refers to it
         return dx
 
 
@@ -94,9 +106,7 @@ class NllLoss(RowLoss, Op):
 
     def forward(self, x: Array, target: Array, pull: Array, count: Any) -> Array:
         self.shape = x.shape
-        loss = x[xp(x).arange(x.shape[0]), target] * -pull
-        loss[pull == 0] = 0
-        return self.reduce(loss, count)
+        return self.reduce(_pulled(x, target, pull), count)
 
     def backward(self, g: Any) -> Any:
         target, pull = (unwrap(constant) for constant in self.saved)
@@ -149,7 +159,7 @@ def _targets(
     """(class, whether it counts, its weight) for each row of `_as_rows(input)`, each (M)."""
     if weight is not None:
         require_same_dtype(name, "weight", weight, input)
-    shape = tuple(input.shape)
+    shape = unwrap(input).shape
     expected = shape[:1] + shape[2:] if len(shape) > 1 else ()
     numbers = unwrap(target)
     if tuple(numbers.shape) != expected:
@@ -165,7 +175,8 @@ def _targets(
     library = xp(numbers)
     numbers = numbers.reshape(-1)
     counts = numbers != ignore_index
-    chosen = library.where(counts, numbers, 0)
+    # a copy in both cases: the target may be written to before backward
+    chosen = numbers.copy() if counts.all() else library.where(counts, numbers, 0)
     classes = shape[_class_dim(input)]
     wrong = outside(chosen, 0, classes)
     if wrong is not None:
@@ -182,7 +193,8 @@ def _targets(
 def _count(pull: Array, reduction: str) -> Any:
     """What the sum of the losses is divided by; None if they are not summed."""
     if reduction == "mean":
-        return pull.sum()
+        total = pull.sum()
+        return float(total) if isinstance(total, np.generic) else total  # on a GPU an array
     return 1.0 if reduction == "sum" else None
 
 
@@ -217,7 +229,7 @@ def cross_entropy(
             f"{name}: label_smoothing must be between 0.0 and 1.0, got {label_smoothing}"
         )
     w = _check_weight(name, input, weight)
-    if tuple(input.shape) == tuple(target.shape):
+    if tuple(unwrap(input).shape) == tuple(unwrap(target).shape):
         if ignore_index >= 0:
             raise RuntimeError(
                 f"{name}: got ignore_index={ignore_index} with probabilities as target, expected "
