@@ -15,7 +15,7 @@ from ..autograd.op import Op
 from ..backend import Array, sum_over, xp
 from ..dtype import int64, to_numpy_dtype
 from ..out import takes_out
-from .broadcast import broadcast_to
+from .broadcast import Expand
 from .dims import accepts_axis, keep_dims, normalize_dim, normalize_dims
 from .pointwise import exp
 from .promote import as_float, cast, refuse_complex, require_float
@@ -38,16 +38,17 @@ def spread(g: Any, shape: tuple, dims: tuple[int, ...] | None) -> Any:
     """
     if dims is not None:
         g = g.reshape(keep_dims(shape, dims))
-    return broadcast_to(g, shape)
+    return Expand.apply(g, shape)
 
 
 def total(x: Array, dims: tuple | None, keepdim: bool) -> Array:
     """Σ x of a raw array, in its dtype; float16 is added up in float32, as it overflows early."""
-    if x.dtype == np.float16:
-        return x.sum(axis=dims, keepdims=keepdim, dtype=np.float32).astype(np.float16)
-    if x.dtype == np.float32:
+    kind = x.dtype.char  # compared faster than the dtype
+    if kind == "f":
         return sum_over(x, dims, keepdim)
-    if x.dtype == np.complex64:  # as sum_over does: NumPy adds one at a time in its outer loops
+    if kind == "e":
+        return x.sum(axis=dims, keepdims=keepdim, dtype=np.float32).astype(np.float16)
+    if kind == "F":  # as sum_over does: NumPy adds one at a time in its outer loops
         return x.sum(axis=dims, keepdims=keepdim, dtype=np.complex128).astype(np.complex64)
     return x.sum(axis=dims, keepdims=keepdim, dtype=x.dtype)
 
