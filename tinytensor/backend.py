@@ -28,10 +28,9 @@ def is_array(value: object) -> bool:
 
 def is_writable(array: Array) -> bool:
     """Whether `array` is writable and not expanded (an expanded array repeats elements)."""
-    strides = array.strides
-    if 0 in strides and array.size and any(n > 1 and not s for s, n in zip(strides, array.shape)):
-        return False
-    return getattr(array.flags, "writeable", True)  # CuPy has no such flag
+    layout = zip(array.strides, array.shape, strict=True)
+    expanded = 0 in array.strides and array.size and any(n > 1 and not s for s, n in layout)
+    return not expanded and getattr(array.flags, "writeable", True)  # CuPy has no such flag
 
 
 def sum_over(x: Any, axes: tuple | None, keepdims: bool = False) -> Any:

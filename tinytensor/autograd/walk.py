@@ -163,7 +163,7 @@ def fit(value: Any, edge: Any, node: Op) -> Any:
     """Convert a contribution to its input's shape (undo broadcasting) and dtype, or raise."""
     shape, dtype = edge._shape, edge._dtype
     if value.shape != shape:
-        value = sum_to(value, shape, node)
+        value = sum_to(value, shape, node) if shape else sum_over(value, None).reshape(())
     found = unwrap(value).dtype
     if found != dtype:
         if found.kind not in "fVc":
@@ -178,8 +178,6 @@ def fit(value: Any, edge: Any, node: Op) -> Any:
 
 def sum_to(value: Any, shape: tuple, node: Op | None = None) -> Any:
     """Sum out the axes along which `shape` was broadcast to value.shape."""
-    if not shape:
-        return sum_over(value, None).reshape(())
     extra = len(value.shape) - len(shape)
     axes = [*range(extra)]
     axes += [i for i, n in enumerate(shape, extra) if n == 1 and i >= 0 and value.shape[i] != 1]
