@@ -547,3 +547,22 @@ def test_gradients_of_a_whole_overwritten_tensor_have_no_history() -> None:
         return [g.detach().numpy(), float(g.requires_grad)]
 
     assert_same(program(tt), program(torch))
+
+
+@needs_torch
+@pytest.mark.parametrize(
+    ("shape", "size", "stride", "offset"),
+    [((4, 3), (2, 2), (1, 3), 1), ((6,), (3,), (2,), 1), ((2, 3), (), (), 4)],
+)
+def test_as_strided_scatter(shape: tuple, size: tuple, stride: tuple, offset: int) -> None:
+    """Gradients by finite differences: PyTorch's own gradcheck refuses its gradient of input."""
+    x, src = numbers(shape, 1), numbers(size, 2)
+    found = tt.as_strided_scatter(tt.tensor(x), tt.tensor(src), size, stride, offset)
+    expected = torch.as_strided_scatter(torch.tensor(x), torch.tensor(src), size, stride, offset)
+    np.testing.assert_array_equal(found.numpy(), expected.numpy())
+    inputs = [tt.tensor(np.float64(a), requires_grad=True) for a in (x, src)]
+    assert tt.autograd.gradcheck(
+        lambda a, b: tt.as_strided_scatter(a, b, size, stride, offset), inputs
+    )
+    with pytest.raises(RuntimeError, match="as_strided_scatter: src has shape"):
+        tt.as_strided_scatter(tt.tensor(x), tt.ones(7), size, stride, offset)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import devices
+from .autograd.arguments import array_of
 from .autograd.settings import is_grad_enabled
 from .autograd.variable import wrap, writes_of
 from .autograd.walk import sum_to
@@ -19,6 +20,7 @@ from .methods import Methods
 from .ops.broadcast import expands_to
 from .ops.convert import copy_of
 from .ops.promote import is_operand
+from .storage import TypedStorage, UntypedStorage, resize, share
 
 
 class Interop(Methods):
@@ -104,6 +106,32 @@ class Interop(Methods):
     def to_sparse_csr(self) -> Any:
         """The elements of a matrix that are not 0, by rows."""
         return importlib.import_module("tinytensor.sparse").to_sparse_csr(self)
+
+    def storage(self: Any) -> TypedStorage:
+        """The memory that this tensor and its views share, as elements."""
+        return TypedStorage(self)
+
+    def untyped_storage(self: Any) -> UntypedStorage:
+        """The memory that this tensor and its views share, as bytes."""
+        return UntypedStorage(self)
+
+    def resize_(self: Any, *sizes: Any, memory_format: Any = None) -> Any:
+        """Another shape, of the first elements of the memory; new ones are not initialised."""
+        return resize(self, shape_of("resize_", sizes))
+
+    def resize_as_(self: Any, other: Any, *, memory_format: Any = None) -> Any:
+        """As `resize_`, to the shape of `other`."""
+        return resize(self, array_of("resize_as_", other).shape)
+
+    def set_(self: Any, source: Any = None) -> Any:
+        """Share the memory and the shape of the tensor `source`; without one, be empty."""
+        return share(self, source)
+
+    def is_set_to(self: Any, other: Any) -> bool:
+        """Whether both show the same elements of the same memory."""
+        mine, given = self.array, array_of("is_set_to", other)
+        same = mine.shape == given.shape and mine.dtype == given.dtype
+        return same and self.stride() == other.stride() and self.data_ptr() == other.data_ptr()
 
     def to_dense(self: Any, dtype: Any = None) -> Any:
         """The tensor itself, which is dense, or in another dtype."""

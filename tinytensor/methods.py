@@ -14,7 +14,7 @@ from typing import Any
 
 from . import ops, special
 from .autograd import inplace
-from .create import random
+from .create import fill_random, random
 from .linalg import older
 from .operators import Operators, in_place
 from .ops.masked import masked_fill_
@@ -75,6 +75,16 @@ class Methods(Operators):
     rsqrt, rsqrt_ = ops.rsqrt, in_place(ops.rsqrt)
     reciprocal, reciprocal_ = ops.reciprocal, in_place(ops.reciprocal)
     hypot, hypot_ = ops.hypot, in_place(ops.hypot)
+    copysign, copysign_ = ops.copysign, in_place(ops.copysign)
+    heaviside, heaviside_ = ops.heaviside, in_place(ops.heaviside)
+    nextafter, nextafter_ = ops.nextafter, in_place(ops.nextafter)
+    ldexp, ldexp_ = ops.ldexp, in_place(ops.ldexp)
+    gcd, gcd_ = ops.gcd, in_place(ops.gcd)
+    lcm, lcm_ = ops.lcm, in_place(ops.lcm)
+    deg2rad, deg2rad_ = ops.deg2rad, in_place(ops.deg2rad)
+    rad2deg, rad2deg_ = ops.rad2deg, in_place(ops.rad2deg)
+    frexp = ops.frexp
+    signbit = ops.signbit
     lerp, lerp_ = ops.lerp, in_place(ops.lerp)
     addcmul, addcmul_ = ops.addcmul, in_place(ops.addcmul)
     addcdiv, addcdiv_ = ops.addcdiv, in_place(ops.addcdiv)
@@ -113,6 +123,7 @@ class Methods(Operators):
     sigmoid, sigmoid_ = ops.sigmoid, in_place(ops.sigmoid)
     logit, logit_ = ops.logit, in_place(ops.logit)
     logaddexp = ops.logaddexp
+    logaddexp2 = ops.logaddexp2
     xlogy, xlogy_ = ops.xlogy, in_place(ops.xlogy)
     erf, erf_ = ops.erf, in_place(ops.erf)
     erfc, erfc_ = ops.erfc, in_place(ops.erfc)
@@ -180,6 +191,8 @@ class Methods(Operators):
     isclose = ops.isclose
     isnan = ops.isnan
     isinf = ops.isinf
+    isposinf = ops.isposinf
+    isneginf = ops.isneginf
     isfinite = ops.isfinite
     logical_and, logical_and_ = ops.logical_and, in_place(ops.logical_and)
     logical_or, logical_or_ = ops.logical_or, in_place(ops.logical_or)
@@ -202,6 +215,7 @@ class Methods(Operators):
     std = ops.std
     norm = ops.norm
     dist = ops.dist
+    renorm, renorm_ = ops.renorm, in_place(ops.renorm)
     logsumexp = ops.logsumexp
     nansum = ops.nansum
     nanmean = ops.nanmean
@@ -240,6 +254,7 @@ class Methods(Operators):
     # ---- statistics
     mode = ops.mode
     quantile = ops.quantile
+    nanquantile = ops.nanquantile
     cov = ops.cov
     corrcoef = ops.corrcoef
 
@@ -255,8 +270,8 @@ class Methods(Operators):
     unsqueeze, unsqueeze_ = ops.unsqueeze, shape_in_place(ops.unsqueeze)
     permute = ops.permute
     transpose, transpose_ = ops.transpose, shape_in_place(ops.transpose)
-    swapaxes = ops.swapaxes
-    swapdims = ops.swapdims
+    swapaxes, swapaxes_ = ops.swapaxes, shape_in_place(ops.swapaxes)
+    swapdims, swapdims_ = ops.swapdims, shape_in_place(ops.swapdims)
     movedim = ops.movedim
     moveaxis = ops.moveaxis
     t, t_ = ops.t, shape_in_place(ops.t)
@@ -269,6 +284,7 @@ class Methods(Operators):
     expand_as = ops.expand_as
     broadcast_to = ops.broadcast_to
     narrow = ops.narrow
+    narrow_copy = ops.narrow_copy
     as_strided = ops.as_strided
     select = ops.select
     diagonal = ops.diagonal
@@ -284,6 +300,9 @@ class Methods(Operators):
     vsplit = ops.vsplit
     dsplit = ops.dsplit
     chunk = ops.chunk
+    unsafe_chunk = ops.unsafe_chunk
+    unsafe_split = ops.unsafe_split
+    unsafe_split_with_sizes = ops.unsafe_split_with_sizes
     unbind = ops.unbind
     repeat = ops.repeat
     repeat_interleave = ops.repeat_interleave
@@ -318,6 +337,7 @@ class Methods(Operators):
     new_zeros = ops.convert.new_zeros
     new_ones = ops.convert.new_ones
     new_empty = ops.convert.new_empty
+    new_empty_strided = ops.convert.new_empty_strided
     new_tensor = ops.convert.new_tensor
 
     # ---- index
@@ -326,6 +346,7 @@ class Methods(Operators):
     zero_ = ops.index.zero_
     select_scatter = ops.select_scatter
     slice_scatter = ops.slice_scatter
+    as_strided_scatter = ops.as_strided_scatter
 
     # ---- gather
     argwhere = ops.argwhere
@@ -334,11 +355,13 @@ class Methods(Operators):
     index_copy = ops.index_copy
     index_fill = ops.index_fill
     index_put = ops.index_put
+    index_reduce, index_reduce_ = ops.index_reduce, in_place(ops.index_reduce)
     index_select = ops.index_select
     masked_fill = ops.masked_fill
     masked_scatter = ops.masked_scatter
     masked_select = ops.masked_select
     nonzero = ops.nonzero
+    nonzero_static = ops.nonzero_static
     put = ops.put
     scatter = ops.scatter
     scatter_add = ops.scatter_add
@@ -425,5 +448,8 @@ class Methods(Operators):
     bernoulli_ = random.bernoulli_
     exponential_ = random.exponential_
     random_ = random.random_
+    cauchy_ = fill_random.cauchy_
+    geometric_ = fill_random.geometric_
+    log_normal_ = fill_random.log_normal_
     bernoulli = random.bernoulli
     multinomial = random.multinomial

@@ -40,8 +40,8 @@ PAGES = {
         {
             OPS: [
                 "arithmetic", "sign", "power", "pointwise", "trigonometry", "complex_numbers",
-                "erf", "gamma", "incomplete_gamma", "rounding", "clamp", "compare", "bitwise",
-                "activation", "rectifier",
+                "erf", "gamma", "incomplete_gamma", "rounding", "float_parts", "clamp",
+                "compare", "bitwise", "activation", "rectifier",
             ]
         },
     ),
@@ -51,7 +51,7 @@ PAGES = {
         {
             OPS: [
                 "reduce", "variance", "minmax", "statistics", "scan", "sort", "softmax",
-                "histogram", "trapezoid",
+                "histogram", "trapezoid", "finite_difference", "renorm",
             ]
         },
     ),
@@ -76,14 +76,19 @@ PAGES = {
         {
             OPS: [
                 "shape", "broadcast", "partial_views", "join", "rearrange", "matrix", "pad",
-                "convert",
+                "convert", "copies", "combinatorics",
             ]
         },
     ),
     "indexing": Page(
         "Ops: indexing",
         "Reading and writing by index, by mask, by table.",
-        {OPS: ["index", "gather", "scatter", "masked", "embedding", "embedding_bag"]},
+        {
+            OPS: [
+                "index", "gather", "scatter", "index_reduce", "masked", "embedding",
+                "embedding_bag",
+            ]
+        },
     ),
     "layers": Page(
         "Ops: layers",

@@ -12,6 +12,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+import torch
+
 import tinytensor
 
 # Ops whose results are random, or memory that nobody has written to: shape and dtype only.
@@ -81,8 +83,10 @@ def rebound(function: Any) -> Callable | None:
 
 
 def exists(info: Any) -> bool:
-    """Whether tinytensor has a function or method of that name."""
+    """Whether tinytensor has a function or method of that name, or the in-place method."""
     name = info.name
+    if hasattr(tinytensor.Tensor, f"{name}_") and hasattr(torch.Tensor, f"{name}_"):
+        return True  # "geometric", which exists only as geometric_
     for home in (tinytensor, tinytensor.Tensor):
         try:
             operator.attrgetter(name)(home)

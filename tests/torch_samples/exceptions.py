@@ -16,7 +16,7 @@ BUG = "PyTorch returns a wrong shape, memory that nobody wrote to, or its backwa
 NAN = "A gradient or a mean of no elements is 0, where PyTorch gives NaN"
 MORE = "In-place `acosh_`, `asinh_` and `atanh_` have gradients"
 STORAGE = "`as_strided` on a detached part of a tensor counts from the start of that part"
-BOOLS = "Sums and products of bools in `addr` and `unfold`; uint8 images in `interpolate`"
+BOOLS = "Bools in `F.unfold` and uint8 images in `F.interpolate` are refused"
 REFLECTED = "`Tensor.__radd__(2, x)` and its relatives, called by name on a number"
 UINT8 = "`margin_ranking_loss` of uint8 negates in floating point, so nothing wraps around"
 ATTENTION = "Attention without elements broadcasts the dimensions before the last two"
@@ -26,7 +26,6 @@ OTHER_ERROR = "Wrong input raises another type of exception"
 TENSOR_ENDS = "`linspace` and `logspace` between tensors that are not 0-d raise TypeError"
 WIDER_OUT = "`out=` of a few functions accepts a wider dtype, or resizes, where PyTorch refuses"
 PRODUCT = "The second derivative of `scatter_reduce` with prod, where a factor is zero"
-NUCLEAR = "`torch.norm` with p='nuc': use `torch.linalg.norm`"
 RESIDUALS = "The residuals that `torch.linalg.lstsq` returns have no gradient; the solution has"
 CONSTANT = "A matrix norm or an integral of no elements, a constant, still requires grad"
 FLOAT32 = (
@@ -139,8 +138,11 @@ DIFFERENCES = [
     Difference("cov", "second derivatives", "derivative 2", PRECISION),
     Difference("cov", "integers; float32", "inf", PRECISION),
     Difference("nn.functional.soft_margin_loss", "second derivatives", "e-09", PRECISION),
-    Difference("scatter_reduce prod", "second derivatives", "nor in PyTorch", PRODUCT),
-    Difference("addr; nn.functional.unfold", "integers", "dtype bool|for bool", BOOLS),
+    Difference("as_strided_scatter", "", "derivative 1 of input 0", BUG),
+    Difference(
+        "scatter_reduce prod; index_reduce prod", "second derivatives", "nor in PyTorch", PRODUCT
+    ),
+    Difference("nn.functional.unfold", "integers", "dtype bool|for bool", BOOLS),
     Difference(
         "nn.functional.interpolate bilinear; nn.functional.interpolate bicubic; "
         "nn.functional.upsample_bilinear",
@@ -149,7 +151,6 @@ DIFFERENCES = [
         BOOLS,
     ),
     Difference("nn.functional.margin_ranking_loss", "integers", "values differ", UINT8),
-    Difference("norm nuc", "", "got p = 'nuc'", NUCLEAR),
     Difference("complex; polar", "dtype pairs", "float16", FLOAT16),
     # out=, and what is refused
     Difference("max reduction_with_dim; min reduction_with_dim", "out=", "dtype", WIDER_OUT),

@@ -1,4 +1,4 @@
-"""Check an op's first argument: a TypeError that names the op for anything but a tensor."""
+"""Check the types of an op's arguments: a TypeError that names the op and the argument."""
 
 from __future__ import annotations
 
@@ -24,3 +24,25 @@ def array_of(name: str, input: Any) -> Any:
 def require_tensor(name: str, input: Any) -> None:
     """Refuse a first argument that is not a tensor."""
     array_of(name, input)
+
+
+def check_flags(name: str, **flags: Any) -> None:
+    """Refuse values other than True and False, which Python would take for one of them."""
+    for what, value in flags.items():
+        if not isinstance(value, (bool, np.bool_)):
+            raise TypeError(f"{name}: got {what} = {value!r}, expected True or False")
+
+
+def check_tensors(name: str, **tensors: Any) -> None:
+    """Refuse arguments that are not tensors (in a rule: arrays). None stands for one left out."""
+    for what, value in tensors.items():
+        if not (value is None or isinstance(value, (Variable, np.generic)) or is_array(value)):
+            raise TypeError(f"{name}: got a {type(value).__name__} as {what}, expected a tensor")
+
+
+def check_given(name: str, **tensors: Any) -> None:
+    """As `check_tensors`, for arguments that must be given."""
+    check_tensors(name, **tensors)
+    for what, value in tensors.items():
+        if value is None:
+            raise TypeError(f"{name}: got None as {what}, expected a tensor")

@@ -5,6 +5,7 @@ filled.py          zeros, ones, full, eye and their *_like forms
 ranges.py          arange, linspace, logspace
 windows.py         hann_window and others, for stft
 random.py          rand, randn, randint, and methods such as `normal_`
+fill_random.py     methods for less common distributions: `cauchy_`, `geometric_`
 generator.py       Generator: a stream of random numbers, and each device's default one
 questions.py       is_tensor, numel: questions about a tensor
 memory_errors.py   the error when memory runs out

@@ -53,6 +53,36 @@ def empty(*size: Any, dtype: Any = None, device: Any = None, requires_grad: bool
     return _make("empty", size_from("empty", size, others), dtype, device, requires_grad)
 
 
+def empty_strided(size: Any, stride: Any, *, dtype: Any = None, device: Any = None,
+                  requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
+    """An uninitialised tensor with these strides, in elements."""
+    shape, strides = shape_of("empty_strided", (size,)), shape_of("empty_strided", (stride,))
+    if len(shape) != len(strides):
+        raise RuntimeError(
+            f"empty_strided: got {len(shape)} sizes and {len(strides)} strides, expected as many"
+        )
+    last = sum((n - 1) * step for n, step in zip(shape, strides)) if 0 not in shape else -1
+    flat = empty((last + 1,), dtype=dtype, device=device, **others).array
+    library = module_for(device)
+    steps = tuple(step * flat.itemsize for step in strides)
+    array = library.lib.stride_tricks.as_strided(flat, shape, steps)
+    return wrap(array).requires_grad_(requires_grad)
+
+
+def empty_permuted(size: Any, physical_layout: Any, *, dtype: Any = None, device: Any = None,
+                   requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
+    """An uninitialised tensor whose dimensions lie in memory in the order `physical_layout`."""
+    shape, order = shape_of("empty_permuted", (size,)), shape_of("empty_permuted",
+                                                                 (physical_layout,))  # fmt: skip
+    if sorted(order) != list(range(len(shape))):
+        raise RuntimeError(
+            f"empty_permuted: got layout {order} for {len(shape)} dimensions, expected each once"
+        )
+    flat = empty(tuple(shape[i] for i in order), dtype=dtype, device=device, **others).array
+    back = tuple(sorted(range(len(order)), key=order.__getitem__))
+    return wrap(flat.transpose(back)).requires_grad_(requires_grad)
+
+
 @takes_out("dtype of out")
 @named_if_out_of_memory("full")
 def full(size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None,
@@ -134,7 +164,7 @@ def eye(n: int, m: int | None = None, *, dtype: Any = None, device: Any = None,
 
 # fmt: off
 __all__ = [
-    "empty", "empty_like", "eye", "full", "full_like", "ones", "ones_like", "scalar_tensor",
-    "zeros", "zeros_like",
+    "empty", "empty_like", "empty_permuted", "empty_strided", "eye", "full", "full_like", "ones",
+    "ones_like", "scalar_tensor", "zeros", "zeros_like",
 ]
 # fmt: on

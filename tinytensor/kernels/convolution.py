@@ -1,13 +1,13 @@
-"""Convolution in one or two dimensions: a product of the weight with columns, sample by sample.
+"""Convolution in one or two dimensions: products of the weight with the image, sample by sample.
 
-There is one column per window, with the inputs of that window. The columns are those of one group
-of one sample, and stay in the cache.
+An image with its padding is laid out so that the inputs of all windows at one element of the kernel
+are one run of numbers (convolution_layout.py). So the columns, which ops/convolution.py builds from
+the image, are there already: row (c, k) is the run that begins at element k in channel c.
+The products read it by a table of these places (machinery/table_product.py):
 
-To build columns fast, an image is first copied with its padding. With stride > 1 it is divided into
-stride² planes, one for each offset within a stride, so that neighbouring windows are neighbours in
-a plane. The inputs of all windows at one element of the kernel are then one run of numbers, and a
-row of the columns is a copy of it. A run continues from one row of windows to the next: after the
-`count` windows of a row there is a gap, up to the width of the plane.
+    y   w (O, C/G·K) times the runs (C/G·K, R)
+    dx  wᵀ times the runs of g, for each plane with the elements of the kernel that fall into it
+    dw  the runs without their gaps (C/G·K, L) times gᵀ (L, O): its transpose
 
 Letters as in ops/convolution.py; R: length of a run.
 """
@@ -20,223 +20,174 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array
-from .machinery.blas import gemm, share
+from .convolution_layout import area, collect, lay_out, narrow, places_of, run_pitch, widen
+from .machinery.blas import share
 from .machinery.compile import parallel, part
 from .machinery.contiguous import contiguous, flat
-from .machinery.few_rows_product import add_product
 from .machinery.memory import empty
+from .machinery.table_product import address, numbers, product, table, transposed
 from .machinery.threads import get_num_threads
+from .machinery.tile import COLUMNS
 from .machinery.vector_math import f32
 
-FEW = 16  # channels per group up to which BLAS does not pay
+FEW = 4  # outputs in a group, up to which a product is a number of long sums
+TOGETHER = 256  # windows: smaller images are summed several at a time
 NO_NUMBERS = np.empty(0, dtype=np.float32)
 
 
-@part
-def span(size, width, stride, shift):
-    """(first, stop): the i of 0 … width whose element i·stride + shift lies in 0 … size."""
-    first = 0 if shift >= 0 else (-shift + stride - 1) // stride
-    stop = (size - 1 - shift) // stride + 1 if shift < size else 0
-    return first, max(first, min(width, stop))
-
-
-@part
-def lay_out(x, geometry, planes, back):
-    """planes (C, stride², lines·width) ← x (C, H, W), 0 around it; x ← x + planes if `back`."""
-    _, _, sh, sw, ph, pw, _, _, _, _, width = geometry
-    for c in range(x.shape[0]):
-        for place in range(sh * sw):
-            plane, up, left = planes[c, place], place // sw - ph, place % sw - pw
-            first, stop = span(x.shape[2], width, sw, left)
-            start, end = span(x.shape[1], plane.size // width, sh, up)
-            if not back:
-                plane[:] = 0
-            for i in range(start, end):
-                line = plane[i * width + first : i * width + stop]
-                seen = x[c, i * sh + up, first * sw + left :]
-                if back:
-                    for j in range(line.size):
-                        seen[j * sw] += line[j]
-                else:
-                    for j in range(line.size):
-                        line[j] = seen[j * sw]
-
-
-@part
-def run_of(planes, geometry, row):
-    """The inputs of all windows, in order, at one element of the kernel in one channel."""
-    kh, kw, sh, sw, _, _, dh, dw, _, _, width = geometry
-    down, right = row % (kh * kw) // kw * dh, row % kw * dw
-    plane = planes[row // (kh * kw), down % sh * sw + right % sw]
-    return plane[down // sh * width + right // sw :]
-
-
-@part
-def unfold(planes, geometry, columns):
-    """columns (C·K, R) ← the inputs of the windows; 0 in the gaps, where infinity would matter."""
-    for row in range(columns.shape[0]):
-        run, column = run_of(planes, geometry, row), columns[row]
-        for j in range(column.size):
-            column[j] = run[j]
-        clear_gaps(column, geometry[9], geometry[10])
-
-
-@part
-def fold(columns, geometry, planes):
-    """planes ← planes + columns, each number at the place where `unfold` reads it."""
-    for row in range(columns.shape[0]):
-        run, column = run_of(planes, geometry, row), columns[row]
-        clear_gaps(column, geometry[9], geometry[10])
-        for j in range(column.size):
-            run[j] += column[j]
-
-
-@part
-def clear_gaps(run, count, width):
-    for line in range(0, run.size - count, width):
-        for j in range(line + count, line + width):
-            run[j] = 0
-
-
-@part
-def narrow(runs, count, width, b, y):
-    """y (O, L) ← runs (O, R) without the gaps, + b"""
-    for o in range(y.shape[0]):
-        shift = b[o] if b.size else f32(0.0)
-        for i in range(y.shape[1] // count):
-            line, run = y[o, i * count : (i + 1) * count], runs[o, i * width : i * width + count]
-            for j in range(line.size):
-                line[j] = run[j] + shift
-
-
-@part
-def widen(y, count, width, runs):
-    """runs (O, R) ← y (O, L) with zeros in the gaps"""
-    runs[:] = 0
-    for o in range(y.shape[0]):
-        for i in range(y.shape[1] // count):
-            line, run = y[o, i * count : (i + 1) * count], runs[o, i * width : i * width + count]
-            for j in range(line.size):
-                run[j] = line[j]
-
-
 @parallel
-def convolution(start, stop, x, w, b, groups, geometry, y, planes, columns, runs):
+def convolution(start, stop, x, w, b, groups, geometry, w_rows, w_steps, taps, y, planes, runs):
     """y[n] = w·columns of x[n] + b; x (N, C, H, W), w (O, C/G·K), y (N, O, L); b may be empty.
 
-    planes, columns (C/G·K, R) and runs (O, R): scratch memory, for each thread.
+    planes and runs: scratch memory, for each thread.
     """
-    count, width, parts = geometry[9], geometry[10], planes.shape[0]
+    sh, sw, _, _, _, rows, count, width, pitch = geometry
     channels, outputs = x.shape[1] // groups, w.shape[0] // groups
+    depth, length = w.shape[1], (rows - 1) * width + count
     for i in range(start, stop):
-        first, last = share(x.shape[0], parts, i)
+        first, last = share(x.shape[0], planes.shape[0], i)
+        planes[i] = 0
+        image, sums = address(planes, i * planes.shape[1]), address(runs, i * runs.shape[1])
         for n in range(first, last):
-            lay_out(x[n], geometry, planes[i], False)
+            lay_out(x, n, geometry, image)
             for group in range(groups):
-                c, o = group * channels, group * outputs
-                unfold(planes[i, c : c + channels], geometry, columns[i])
-                rows, out = w[o : o + outputs], runs[i, o : o + outputs]
-                if outputs > FEW:
-                    gemm(rows, False, columns[i], False, out, 1.0, 0.0)
-                else:
-                    out[:] = 0
-                    add_product(rows, columns[i], out)
-            narrow(runs[i], count, width, b, y[n])
+                product(
+                    outputs, length, depth,
+                    address(w, group * outputs * depth), table(w_rows), table(w_steps),
+                    image + 4 * group * channels * sh * sw * pitch, table(taps), f32(0.0),
+                    sums + 4 * group * outputs * run_pitch(geometry), run_pitch(geometry),
+                )  # fmt: skip
+            narrow(sums, n, geometry, b, y)
 
 
 @parallel
-def conv_transpose(start, stop, x, w, b, groups, geometry, y, planes, columns, runs):
-    """y[n] = wᵀ·x[n], as columns, folded, + b; x (N, O, L), w (O, C/G·K), y (N, C, H, W)."""
-    count, width, parts = geometry[9], geometry[10], planes.shape[0]
+def conv_transpose(
+    start, stop, x, w, b, groups, geometry, margin, w_rows, w_steps, x_steps, ends, y, planes, runs
+):
+    """y[n] = wᵀ·x[n] + b, each window where it lies; x (N, O, L), w (O, C/G·K), y (N, C, H, W).
+
+    Element r of a plane is Σ w·run[r − tap], over the taps that fall into this plane. The runs have
+    a margin of zeros at both ends.
+    """
+    sh, sw, _, _, _, _, _, width, pitch = geometry
     channels, outputs = y.shape[1] // groups, w.shape[0] // groups
+    length = runs.shape[1] // w.shape[0]
     for i in range(start, stop):
-        first, last = share(x.shape[0], parts, i)
+        first, last = share(x.shape[0], planes.shape[0], i)
+        runs[i] = 0
+        image, inputs = address(planes, i * planes.shape[1]), address(runs, i * runs.shape[1])
         for n in range(first, last):
-            widen(x[n], count, width, runs[i])
-            planes[i] = 0
-            for group in range(groups):
-                c, o = group * channels, group * outputs
-                rows, g = w[o : o + outputs], runs[i, o : o + outputs]
-                if outputs > FEW:
-                    gemm(rows, True, g, False, columns[i], 1.0, 0.0)
-                else:
-                    columns[i] = 0
-                    add_product(rows.T, g, columns[i])
-                fold(columns[i], geometry, planes[i, c : c + channels])
+            widen(x, n, geometry, inputs + 4 * margin, length)
             for c in range(y.shape[1]):
                 y[n, c] = b[c] if b.size else f32(0.0)
-            lay_out(y[n], geometry, planes[i], True)
+            for place in range(sh * sw):
+                begin, depth = ends[place], ends[place + 1] - ends[place]
+                top, bottom, left, right, _, _ = area(y, geometry, place)
+                if depth == 0 or top >= bottom or left >= right:
+                    continue
+                origin = top * width + left
+                for group in range(groups):
+                    product(
+                        channels, (bottom - 1) * width + right - origin, depth,
+                        address(w, group * outputs * w.shape[1]), table(w_rows),
+                        table(w_steps) + 8 * begin,
+                        inputs + 4 * (group * outputs * length + origin),
+                        table(x_steps) + 8 * begin, f32(0.0),
+                        image + 4 * ((group * channels * sh * sw + place) * pitch + origin),
+                        sh * sw * pitch,
+                    )  # fmt: skip
+                collect(image, n, geometry, place, b, y)
 
 
 @parallel
-def conv_weight(start, stop, x, y, groups, geometry, w, b, planes, columns, runs):
-    """w[i] = Σ y[n]·columnsᵀ of x[n] and b[i] = Σ y[n], over the samples of thread i
+def conv_weight(start, stop, x, y, groups, geometry, taps, x_steps, y_steps, w, b, planes, turned):
+    """w[i] = Σ columns of x[n]·y[n]ᵀ and b[i] = Σ y[n], over the samples of thread i
 
-    x (N, C, H, W), y (N, O, L), w (T, O, C/G·K), b (T, O).
+    x (N, C, H, W), y (N, O, L), w (T, G, C/G·K, O/G rounded up), b (T, O). planes are those of
+    several samples, whose windows are summed together.
     """
-    count, width, parts = geometry[9], geometry[10], planes.shape[0]
-    channels, outputs = x.shape[1] // groups, w.shape[1] // groups
+    sh, sw, _, _, _, rows, count, width, pitch = geometry
+    parts, room, length = w.shape[0], w.shape[3], y.shape[2]
+    outputs, some = y.shape[1] // groups, x_steps.size // length
+    distance = x.shape[1] // groups * sh * sw * pitch  # between the planes of two groups
     for i in range(start, stop):
         first, last = share(x.shape[0], parts, i)
+        planes[i] = 0
+        turned[i] = 0
         w[i] = 0
         b[i] = 0
-        for n in range(first, last):
-            lay_out(x[n], geometry, planes[i], False)
-            widen(y[n], count, width, runs[i])
-            add_sums(y[n], b[i])
+        images, right = address(planes, i * planes.shape[1]), address(turned, i * turned.shape[1])
+        for begin in range(first, last, some):
+            together = min(some, last - begin)
+            for n in range(begin, begin + together):
+                lay_out(x, n, geometry, images + 4 * (n - begin) * groups * distance)
+                add_sums(y, n, i, b)
+            if outputs <= FEW:
+                for n in range(begin, begin + together):
+                    image = images + 4 * (n - begin) * groups * distance
+                    widen(y, n, geometry, right, run_pitch(geometry))
+                    run = (rows - 1) * width + count
+                    add_dots(right, run_pitch(geometry), run, image, distance, taps, outputs, i, w)
+                continue
             for group in range(groups):
-                c, o = group * channels, group * outputs
-                unfold(planes[i, c : c + channels], geometry, columns[i])
-                g, out = runs[i, o : o + outputs], w[i, o : o + outputs]
-                if outputs > FEW:
-                    gemm(g, False, columns[i], True, out, 1.0, 1.0)
-                else:
-                    add_dots(g, columns[i], out)
+                for o in range(0, outputs, COLUMNS):
+                    columns, row = min(COLUMNS, outputs - o), group * outputs + o
+                    for n in range(together):
+                        source = address(y, ((begin + n) * y.shape[1] + row) * length)
+                        target = right + 4 * n * length * COLUMNS
+                        transposed(columns, length, source, target, COLUMNS)
+                    product(
+                        w.shape[2], columns, together * length,
+                        images + 4 * group * distance, table(taps),
+                        table(x_steps), right, table(y_steps), f32(1.0),
+                        address(w, ((i * groups + group) * w.shape[2]) * room + o), room,
+                    )  # fmt: skip
 
 
 @part
-def add_sums(y, b):
-    """b ← b + Σ y, along the rows of y"""
-    for o in range(y.shape[0]):
-        line, total = y[o], f32(0.0)
+def add_dots(runs, pitch, length, image, distance, taps, outputs, i, w):
+    """w[i] ← w[i] + columns·runsᵀ, for few outputs in each group: one long sum for each number
+
+    runs (O, pitch), of which `length` numbers count; distance: between the planes of two groups.
+    """
+    for group in range(w.shape[1]):
+        for o in range(outputs):
+            y = numbers(runs + 4 * (group * outputs + o) * pitch, length)
+            for k in range(taps.size):
+                x, total = numbers(image + 4 * (group * distance + taps[k]), length), f32(0.0)
+                for j in range(y.size):
+                    total += x[j] * y[j]
+                w[i, group, k, o] += total
+
+
+@part
+def add_sums(y, n, i, b):
+    """b[i] ← b[i] + Σ y[n], along the rows of y[n]"""
+    for o in range(y.shape[1]):
+        line = numbers(address(y, (n * y.shape[1] + o) * y.shape[2]), y.shape[2])
+        total = f32(0.0)
         for j in range(line.size):
             total += line[j]
-        b[o] += total
+        b[i, o] += total
 
 
-@part
-def add_dots(a, b, c):
-    """c ← c + a·bᵀ, for few rows"""
-    for i in range(a.shape[0]):
-        for k in range(b.shape[0]):
-            left, right, total = a[i], b[k], f32(0.0)
-            for j in range(left.size):
-                total += left[j] * right[j]
-            c[i, k] += total
+@parallel
+def sum_of_parts(start, stop, parts, w):
+    """w (G, O, K) ← Σ parts (T, G, K, …), transposed, for some rows of w at a time"""
+    for block in range(start, stop):
+        first = block * COLUMNS
+        for group in range(w.shape[0]):
+            for k in range(w.shape[2]):
+                for o in range(first, min(w.shape[1], first + COLUMNS)):
+                    total = parts[0, group, k, o]
+                    for i in range(1, parts.shape[0]):
+                        total += parts[i, group, k, o]
+                    w[group, o, k] = total
 
 
 # ------------------------------------------------------------------------------------------
 # The ops' forward and backward
 # ------------------------------------------------------------------------------------------
-
-
-def _geometry(windows: Any) -> tuple:
-    """kernel, stride, padding, dilation, counts, each of rows and columns; the width of a plane."""
-    _, kernel, stride, padding, dilation, counts = windows
-    width = counts[-1] + (kernel[-1] - 1) * dilation[-1] // stride[-1]
-    if len(kernel) == 1:  # one dimension: an image of one row
-        return (1, *kernel, 1, *stride, 0, *padding, 1, *dilation, 1, *counts, width)
-    return (*kernel, *stride, *padding, *dilation, *counts, width)
-
-
-def _room(channels: int, outputs: int, groups: int, geometry: tuple) -> tuple:
-    """Uninitialised planes, columns and runs for each thread."""
-    kh, kw, sh, sw, _, _, dh, _, rows, count, width = geometry
-    threads, lines = get_num_threads(), rows + (kh - 1) * dh // sh
-    length = (rows - 1) * width + count  # of a run
-    planes = empty((threads, channels, sh * sw, lines * width))
-    columns = empty((threads, channels // groups * kh * kw, length))
-    return planes, columns, empty((threads, outputs, length))
 
 
 def _picture(x: Array) -> Array:
@@ -261,15 +212,17 @@ def _bias(b: Array | None) -> Array:
 def convolution_forward(
     op: Any, x: Array, w: Array, b: Array | None, windows: Any, groups: int
 ) -> Array:
-    if len(windows.kernel) > 2:
+    if len(windows.kernel) > 2 or not w.size:
         return NotImplemented
     op.windows, op.groups = windows, groups
-    y = empty((x.shape[0], w.shape[0], *windows.counts))
-    geometry = _geometry(windows)
-    room = _room(x.shape[1], w.shape[0], groups, geometry)
+    y, rows, threads = empty((x.shape[0], w.shape[0], *windows.counts)), _rows(w), get_num_threads()
+    places = places_of(windows, w.shape[1], w.shape[0] // groups)
+    depth = rows.shape[1]
     convolution(
-        room[0].shape[0], _picture(x), _rows(w), _bias(b), groups, geometry, _matrices(y), *room
-    )
+        threads, _picture(x), rows, _bias(b), groups, places.geometry,
+        np.arange(w.shape[0] // groups) * depth, np.arange(depth), places.taps, _matrices(y),
+        empty((threads, x.shape[1] * places.planes)), empty((threads, w.shape[0] * places.runs)),
+    )  # fmt: skip
     return y
 
 
@@ -278,21 +231,26 @@ def convolution_backward(op: Any, g: Array) -> tuple:
     if len(op.windows.kernel) > 2 or x is None:
         return NotImplemented
     dx = None if w is None else conv_transpose_forward(op, g, w, None, op.windows, op.groups)
-    return dx, *_weight_and_bias(x, g, op.windows, op.groups)
+    dw, db = _weight_and_bias(x, g, op.windows, op.groups)
+    if dx is NotImplemented or dw is NotImplemented:
+        return NotImplemented
+    return dx, dw, db
 
 
 def conv_transpose_forward(
     op: Any, x: Array, w: Array, b: Array | None, windows: Any, groups: int
 ) -> Array:
-    if len(windows.kernel) > 2:
-        return NotImplemented
+    if len(windows.kernel) > 2 or not math.isfinite(w.sum()):
+        return NotImplemented  # an infinite weight times the margin of a run would be NaN
     op.windows, op.groups = windows, groups
-    y = empty((x.shape[0], w.shape[1] * groups, *windows.size))
-    geometry = _geometry(windows)
-    room = _room(y.shape[1], w.shape[0], groups, geometry)
+    y, threads = empty((x.shape[0], w.shape[1] * groups, *windows.size)), get_num_threads()
+    places = places_of(windows, w.shape[1], w.shape[0] // groups)
+    length = places.margin + places.geometry[-1]
     conv_transpose(
-        room[0].shape[0], _matrices(x), _rows(w), _bias(b), groups, geometry, _picture(y), *room
-    )
+        threads, _matrices(x), _rows(w), _bias(b), groups, places.geometry, places.margin,
+        np.arange(w.shape[1]) * math.prod(windows.kernel), *places.by_plane, _picture(y),
+        empty((threads, y.shape[1] * places.planes)), empty((threads, w.shape[0] * length)),
+    )  # fmt: skip
     return y
 
 
@@ -305,10 +263,22 @@ def conv_weight_forward(op: Any, x: Array, y: Array, windows: Any, groups: int) 
 
 def _weight_and_bias(x: Array, y: Array, windows: Any, groups: int) -> tuple:
     """The gradients of weight and bias, from the image x and the gradient y of the output."""
-    shape = (y.shape[1], x.shape[1] // groups, *windows.kernel)
-    threads, geometry = get_num_threads(), _geometry(windows)
-    dw = empty((threads, shape[0], math.prod(shape[1:])))
-    db = empty((threads, shape[0]))
-    room = _room(x.shape[1], shape[0], groups, geometry)
-    conv_weight(threads, _picture(x), _matrices(y), groups, geometry, dw, db, *room)
-    return dw.sum(axis=0).reshape(shape), db.sum(axis=0)  # (T, O, C/G·K) → (O, C/G, kernel …)
+    (samples, outputs), channels = y.shape[:2], x.shape[1] // groups
+    threads, count = get_num_threads(), math.prod(windows.counts)
+    places = places_of(windows, channels, outputs // groups)
+    few = outputs // groups <= FEW
+    some = max(1, min(-(-samples // threads), TOGETHER // count))
+    steps = np.add.outer(np.arange(some) * (x.shape[1] * places.planes), places.windows).reshape(-1)
+    depth, room = places.taps.size, -(-outputs // groups // COLUMNS) * COLUMNS
+    parts, db = empty((threads, groups, depth, room)), np.empty((threads, outputs))
+    conv_weight(
+        threads, _picture(x), _matrices(y), groups, places.geometry, places.taps, steps,
+        np.arange(some * count) * COLUMNS, parts, db,
+        empty((threads, some * x.shape[1] * places.planes)),
+        empty((threads, outputs * places.runs if few else some * count * COLUMNS)),
+    )  # fmt: skip
+    dw = empty((groups, outputs // groups, depth))
+    sum_of_parts(room // COLUMNS, parts, dw)
+    if few and not math.isfinite(dw.sum()):
+        return NotImplemented, None  # an infinite number of x times the gap of a run is NaN
+    return dw.reshape(outputs, channels, *windows.kernel), db.sum(axis=0).astype(np.float32)

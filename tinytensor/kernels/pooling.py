@@ -2,73 +2,98 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..backend import Array
-from .convolution import span
-from .machinery.compile import parallel, part
+from .machinery.compile import parallel
 from .machinery.contiguous import contiguous
 from .machinery.memory import empty
+from .machinery.vector_math import f32
 
 NONE = 255  # no tap
 
 
 @parallel
-def max_pool(start, stop, x, geometry, y, winner):
+def max_pool(start, stop, x, geometry, rows, columns, y, winner):
     """y = the largest element of each window, and the number of its tap; x (M, H, W), y (M, H', W')
 
+    rows, columns: the taps inside of x, for each row and each column of windows; see `_inside`.
     Among equal elements the first one, among NaN the last.
     """
-    kh, kw, sh, sw, ph, pw, dh, dw = geometry
+    _, kw, sh, sw, ph, pw, dh, dw = geometry
     for m in range(start, stop):
-        y[m] = -np.inf
-        winner[m] = NONE
         for i in range(y.shape[1]):
-            for tap in range(kh * kw):
-                row, left = i * sh - ph + tap // kw * dh, tap % kw * dw - pw
-                if 0 <= row < x.shape[1]:
-                    first, stop = span(x.shape[2], y.shape[2], sw, left)
-                    seen = x[m, row, first * sw + left :]
-                    keep_larger(seen, sw, tap, y[m, i, first:stop], winner[m, i, first:stop])
-
-
-@part
-def keep_larger(x, stride, tap, best, winner):
-    """best ← x where that is larger, and winner ← tap there; branchless, as it is unpredictable."""
-    for j in range(best.size):
-        v = x[j * stride]
-        take = (v > best[j]) | (v != v) | (winner[j] == NONE)
-        best[j] = v if take else best[j]
-        winner[j] = tap if take else winner[j]
+            for j in range(y.shape[2]):
+                best, number = f32(-np.inf), NONE
+                for down in range(rows[i, 0], rows[i, 1]):
+                    row, tap = np.uint64(i * sh - ph + down * dh), down * kw
+                    for right in range(columns[j, 0], columns[j, 1]):
+                        v = x[m, row, np.uint64(j * sw - pw + right * dw)]
+                        # Branchless, as it is unpredictable.
+                        take = (v > best) | (v != v) | (number == NONE)
+                        best = v if take else best
+                        number = tap + right if take else number
+                y[m, i, j] = best
+                winner[m, i, j] = number
 
 
 @parallel
-def max_pool_transpose(start, stop, x, winner, geometry, y):
-    """y = zeros, with x (M, H', W') added where its window's maximum was taken from; y (M, H, W)"""
-    _, kw, sh, sw, ph, pw, dh, dw = geometry
+def max_pool_transpose(start, stop, x, winner, geometry, taps, y):
+    """y = zeros, with x (M, H', W') added where its window's maximum was taken from; y (M, H, W)
+
+    taps: the place of each tap, counted from the window's first element.
+    """
+    _, _, sh, sw, ph, pw, _, _ = geometry
     for m in range(start, stop):
         y[m] = 0
         for i in range(x.shape[1]):
+            first = np.int64(i * sh - ph) * y.shape[2] - pw
             for j in range(x.shape[2]):
-                tap = winner[m, i, j]
-                row = i * sh - ph + tap // kw * dh
-                y[m, row, j * sw - pw + tap % kw * dw] += x[m, i, j]
+                y[m, 0, np.uint64(first + j * sw + taps[winner[m, i, j]])] += x[m, i, j]
 
 
-def _geometry(windows: Any) -> tuple | None:
-    """kernel, stride, padding and dilation, each of rows and columns; None if not supported."""
-    _, kernel, stride, padding, dilation, _ = windows
+class Geometry(NamedTuple):
+    """What kernels need to know about windows."""
+
+    sizes: tuple  # kernel, stride, padding and dilation, each of rows and columns
+    rows: Array
+    columns: Array
+    taps: Array
+
+
+@functools.lru_cache(maxsize=256)
+def _geometry(windows: Any) -> Geometry | None:
+    """Return None if the kernels do not support it."""
+    size, kernel, stride, padding, dilation, counts = windows
     taps = math.prod(kernel)
-    if (
-        len(kernel) > 2 or taps > NONE or len(windows.taps()) != taps
-    ):  # a tap that is always outside
-        return None
+    if len(kernel) > 2 or taps > NONE or len(windows.taps()) != taps:
+        return None  # the last: a tap that is always outside
     if len(kernel) == 1:  # one dimension: an image of one row
-        return (1, *kernel, 1, *stride, 0, *padding, 1, *dilation)
-    return (*kernel, *stride, *padding, *dilation)
+        size, kernel, stride, dilation, counts = (
+            (1, *field) for field in (size, kernel, stride, dilation, counts)
+        )
+        padding = (0, *padding)
+    rows, columns = map(_inside, size, kernel, stride, padding, dilation, counts)
+    if any((line[:, 0] == line[:, 1]).any() for line in (rows, columns)):
+        return None  # a window without an element
+    places = [
+        down * dilation[0] * size[1] + right * dilation[1]
+        for down in range(kernel[0])
+        for right in range(kernel[1])
+    ]
+    return Geometry((*kernel, *stride, *padding, *dilation), rows, columns, np.array(places))
+
+
+def _inside(size: int, kernel: int, stride: int, padding: int, dilation: int, count: int) -> Array:
+    """(count, 2): the taps first … stop of each window that lie inside of the image."""
+    starts = np.arange(count) * stride - padding
+    first = np.maximum(-(starts // dilation), 0)
+    stop = np.clip(-((starts - size) // dilation), 0, kernel)
+    return np.stack([np.minimum(first, stop), stop], axis=1)
 
 
 def _planes(x: Array, dims: int) -> Array:
@@ -87,7 +112,10 @@ def max_pool_forward(
     shape = x.shape[:-dims] + windows.counts
     y, op.winner = empty(shape), np.empty(shape, dtype=np.uint8)
     planes = _planes(x, dims)
-    max_pool(planes.shape[0], planes, geometry, _planes(y, dims), _planes(op.winner, dims))
+    max_pool(
+        planes.shape[0], planes, geometry.sizes, geometry.rows, geometry.columns,
+        _planes(y, dims), _planes(op.winner, dims),
+    )  # fmt: skip
     return y
 
 
@@ -98,5 +126,8 @@ def max_pool_transpose_forward(op: Any, x: Array, winner: Array, windows: Any) -
     op.winner, op.windows, dims = winner, windows, len(windows.kernel)
     y = empty(x.shape[:-dims] + windows.size)
     planes = _planes(x, dims)
-    max_pool_transpose(planes.shape[0], planes, _planes(winner, dims), geometry, _planes(y, dims))
+    max_pool_transpose(
+        planes.shape[0], planes, _planes(winner, dims), geometry.sizes, geometry.taps,
+        _planes(y, dims),
+    )  # fmt: skip
     return y

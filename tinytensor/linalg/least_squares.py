@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.arguments import check_flags
 from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap, wrap
 from ..backend import Array, xp
@@ -100,6 +101,7 @@ def pinv(
     tensor, one for each matrix; its default is eps·max(m, n), or 0 if atol is given. With
     hermitian=True A is symmetric. rcond is an older name of rtol.
     """
+    check_flags("linalg.pinv", hermitian=hermitian)
     return _pseudo_inverse("linalg.pinv", A, atol, rcond if rtol is None else rtol, hermitian)
 
 
@@ -126,6 +128,7 @@ def matrix_rank(
     σ₁ is the largest one. rtol is eps·max(m, n) by default, or 0 if atol is given; tol is an older
     name of atol, with rtol = 0. hermitian=True: A is symmetric.
     """
+    check_flags("linalg.matrix_rank", hermitian=hermitian)
     name = "linalg.matrix_rank"
     (check_square if hermitian else check_matrix)(name, A)
     array = unwrap(A)

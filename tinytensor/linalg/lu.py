@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..autograd.arguments import array_of
+from ..autograd.arguments import array_of, check_flags
 from ..autograd.forward_ad import differentiated
 from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap, wrap
@@ -170,6 +170,7 @@ def lu_factor_ex(
     A: Tensor, *, pivot: bool = True, check_errors: bool = False
 ) -> linalg_lu_factor_ex:
     """(LU, pivots, info): as `lu_factor`, but info > 0 instead of an error where U has a zero."""
+    check_flags("linalg.lu_factor_ex", pivot=pivot, check_errors=check_errors)
     packed, pivots, info = _factored("linalg.lu_factor_ex", A, pivot)
     if check_errors:
         raise_for("linalg.lu_factor_ex", info, ZERO)
@@ -181,6 +182,7 @@ def lu_factor(A: Tensor, *, pivot: bool = True) -> linalg_lu_factor:
 
     Row j was exchanged with row pivots[j], counted from 1. (…, m, n) → (…, m, n), (…, min(m, n)).
     """
+    check_flags("linalg.lu_factor", pivot=pivot)
     packed, pivots, info = _factored("linalg.lu_factor", A, pivot)
     raise_for("linalg.lu_factor", info, ZERO)
     return linalg_lu_factor(packed, wrap(pivots))
@@ -194,6 +196,7 @@ ZERO = (
 
 def lu(A: Tensor, *, pivot: bool = True) -> linalg_lu:
     """(P, L, U) with A = P·L·U: a permutation, unit lower triangular and upper triangular."""
+    check_flags("linalg.lu", pivot=pivot)
     packed, pivots, _ = _factored("linalg.lu", A, pivot)
     return linalg_lu(*_unpacked(packed, pivots))
 
@@ -237,6 +240,7 @@ def lu_solve(
 
     left=False: X·A = B. adjoint=True: Aᵀ in place of A.
     """
+    check_flags("linalg.lu_solve", left=left, adjoint=adjoint)
     name = "linalg.lu_solve"
     check_matrix(name, LU, "LU")
     _check_pivots(name, pivots)

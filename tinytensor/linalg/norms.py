@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.arguments import array_of
+from ..autograd.arguments import array_of, check_flags
 from ..autograd.variable import unwrap, wrap
 from ..backend import xp
 from ..dtype import to_numpy_dtype
@@ -55,6 +55,7 @@ def vector_norm(
     ord: any number, inf (the largest |x|), -inf (the smallest), 0 (counts x ≠ 0). dtype: x is
     converted to it first.
     """
+    check_flags("linalg.vector_norm", keepdim=keepdim)
     name = "linalg.vector_norm"
     array_of(name, x)
     if isinstance(ord, (bool, str)) or not isinstance(ord, (int, float)):
@@ -83,6 +84,7 @@ def matrix_norm(
     ord: "fro" √Σ x², "nuc" the sum of the singular values, 2 and -2 the largest and smallest of
     them, 1 and -1 the largest and smallest column sum of |x|, inf and -inf the same for rows.
     """
+    check_flags("linalg.matrix_norm", keepdim=keepdim)
     name = "linalg.matrix_norm"
     check_matrix(name, A)
     A = _converted(name, A, dtype)
@@ -130,6 +132,7 @@ def norm(
 
     See `vector_norm` and `matrix_norm` for ord, which is 2 or "fro" by default.
     """
+    check_flags("linalg.norm", keepdim=keepdim)
     name = "linalg.norm"
     rank = array_of(name, A).ndim
     dims = None if dim is None else tuple(dim) if isinstance(dim, (tuple, list)) else (dim,)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..autograd.arguments import check_flags
 from ..autograd.variable import unwrap, wrap
 from ..backend import xp
 from ..ops import return_types
@@ -28,6 +29,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> return_typ
 
     some=False: U and V are square. compute_uv=False: only S; zeros in place of U and V.
     """
+    check_flags("svd", some=some, compute_uv=compute_uv)
     check_matrix("svd", input, "input")
     if compute_uv:
         U, S, Vh = linalg_svd(input, full_matrices=not some)
@@ -39,6 +41,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> return_typ
 
 def qr(input: Tensor, some: bool = True) -> return_types.qr:
     """(Q, R) with input = Q·R; `linalg.qr` is its successor. some=False: Q is square."""
+    check_flags("qr", some=some)
     check_matrix("qr", input, "input")
     return return_types.qr(*linalg_qr(input, "reduced" if some else "complete"))
 
@@ -56,11 +59,13 @@ def geqrf(input: Tensor) -> return_types.geqrf:
 
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """L with L·Lᵀ = input; `linalg.cholesky` is its successor. upper=True: U with Uᵀ·U = input."""
+    check_flags("cholesky", upper=upper)
     return linalg_cholesky(input, upper=upper)
 
 
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple:
     """(LU, pivots), and info with get_infos=True; see `linalg.lu_factor_ex`, its successor."""
+    check_flags("lu", pivot=pivot, get_infos=get_infos)
     LU, pivots, info = lu_factor_ex(A, pivot=pivot)
     return (LU, pivots, info) if get_infos else (LU, pivots)
 

@@ -182,6 +182,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     require_tensor("linalg.vecdot", x)
     require_tensor("linalg.vecdot", y)
     check_float("linalg.vecdot", x)
+    check_same("linalg.vecdot", x, y)
     return (x * y).sum(dim)
 
 

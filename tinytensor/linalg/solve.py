@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.arguments import check_flags
 from ..autograd.op import Op
 from ..autograd.variable import unwrap, wrap
 from ..backend import Array, xp
@@ -72,6 +73,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> linalg_inv_ex:
 
     info: int32, one for each matrix; the place of the zero on the diagonal of U in A = P·L·U.
     """
+    check_flags("linalg.inv_ex", check_errors=check_errors)
     check_square("linalg.inv_ex", A)
     info = new_info(tuple(A.shape[:-2]), A)
     y = Inverse.apply(A, info)
@@ -156,6 +158,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
 
     left=False: X with X·A = B, (…, n, n) and (…, k, n) → (…, k, n).
     """
+    check_flags("linalg.solve", left=left)
     X, info = _solve("linalg.solve", A, B, left)
     raise_for("linalg.solve", info, SINGULAR)
     return X
@@ -165,6 +168,7 @@ def solve_ex(
     A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False
 ) -> linalg_solve_ex:
     """(result, info): as `solve`, but info > 0 instead of an error for a singular matrix."""
+    check_flags("linalg.solve_ex", left=left, check_errors=check_errors)
     X, info = _solve("linalg.solve_ex", A, B, left)
     if check_errors:
         raise_for("linalg.solve_ex", info, SINGULAR)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ..autograd.arguments import check_flags
 from ..autograd.forward_ad import differentiated
 from ..autograd.op import Op
 from ..autograd.settings import is_grad_enabled
@@ -112,6 +113,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
     (…, m, n) → (…, m, m), (…, k), (…, n, n) with k = min(m, n); with full_matrices=False
     (…, m, k), (…, k), (…, k, n). driver is PyTorch's choice of a method on a GPU.
     """
+    check_flags("linalg.svd", full_matrices=full_matrices)
     check_matrix("linalg.svd", A)
     _check_driver("linalg.svd", driver)
     U, s, V = Svd.apply(A, bool(full_matrices))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.arguments import check_flags
 from ..autograd.op import Op
 from ..autograd.variable import wrap
 from ..backend import Array, xp
@@ -92,6 +93,7 @@ def solve_triangular(
     counts as ones. left=False: X·A = B, with B of shape (…, k, n). A zero on the diagonal is no
     error; it gives infinities.
     """
+    check_flags("linalg.solve_triangular", upper=upper, left=left, unitriangular=unitriangular)
     name = "linalg.solve_triangular"
     check_square(name, A)
     check_same(name, A, B)
@@ -190,6 +192,7 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
 
     upper=True: its transpose U, with Uᵀ·U = A. Only one triangle of A is read.
     """
+    check_flags("linalg.cholesky", upper=upper)
     L, info = _cholesky("linalg.cholesky", A, upper)
     raise_for("linalg.cholesky", info, NOT_POSITIVE)
     return L
@@ -202,6 +205,7 @@ def cholesky_ex(
 
     info: int32, one for each matrix; the order of the first minor that is not positive definite.
     """
+    check_flags("linalg.cholesky_ex", upper=upper, check_errors=check_errors)
     L, info = _cholesky("linalg.cholesky_ex", A, upper)
     if check_errors:
         raise_for("linalg.cholesky_ex", info, NOT_POSITIVE)
@@ -232,6 +236,7 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
 
     (…, n, k) and (…, n, n) → (…, n, k)
     """
+    check_flags("cholesky_solve", upper=upper)
     name, B, L = "cholesky_solve", input, input2
     check_matrix(name, B, "B")
     check_square(name, L, "L")
@@ -247,6 +252,7 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
 
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """A⁻¹ from the Cholesky factor of A: (…, n, n) → (…, n, n)."""
+    check_flags("cholesky_inverse", upper=upper)
     check_square("cholesky_inverse", input, "input")
     return cholesky_solve(identity_like(input, input.shape[-1]), input, upper)
 

@@ -3,19 +3,21 @@
 One element at a time
     arithmetic, sign, power, pointwise (exp, log, sigmoid), trigonometry, erf, gamma,
     incomplete_gamma, rounding, complex_numbers (real, conj, polar),
+    float_parts (copysign, frexp, gcd),
     clamp (also where, maximum), compare, bitwise, activation (gelu, silu), rectifier (relu and
     its variants)
 Over a dimension
     reduce (sum, mean, prod), variance (also norm), minmax, statistics, scan (cumsum), sort,
-    softmax, histogram, trapezoid
+    softmax, histogram, trapezoid, finite_difference (gradient), renorm
 Products
     matmul, linear, einsum, distance, fourier (of tinytensor.fft), spectrogram (stft);
     inverse, det and others are in linalg
 Shape
     shape (reshape, permute), broadcast, partial_views (narrow, select, diagonal), join (cat,
-    split), rearrange (flip, repeat), matrix (tril, diag), pad, convert (clone, to)
+    split), rearrange (flip, repeat), matrix (tril, diag), pad, convert (clone, to), copies,
+    combinatorics (combinations, unravel_index)
 Selected elements
-    index (x[…]), gather, scatter, masked, embedding (also one_hot), embedding_bag
+    index (x[…]), gather, scatter, index_reduce, masked, embedding (also one_hot), embedding_bag
 Layers
     attention, layer_norm, batch_norm, dropout, recurrent_cell (one step),
     recurrent_sequence (all steps), selective_scan (of Mamba), convolution, conv_transpose,
@@ -41,11 +43,13 @@ from .batch_norm import *
 from .bitwise import *
 from .broadcast import *
 from .clamp import *
+from .combinatorics import *
 from .compare import *
 from .complex_numbers import *
 from .conv_transpose import *
 from .convert import *
 from .convolution import *
+from .copies import *
 from .cross_entropy import *
 from .ctc_loss import *
 from .distance import *
@@ -55,6 +59,8 @@ from .einsum import *
 from .embedding import *
 from .embedding_bag import *
 from .erf import *
+from .finite_difference import *
+from .float_parts import *
 from .fractional_pooling import *
 from .gamma import *
 from .gather import *
@@ -62,6 +68,7 @@ from .grid_sample import *
 from .histogram import *
 from .incomplete_gamma import *
 from .index import *
+from .index_reduce import *
 from .join import *
 from .layer_norm import *
 from .linear import *
@@ -82,6 +89,7 @@ from .rectifier import *
 from .recurrent_cell import *
 from .recurrent_sequence import *
 from .reduce import *
+from .renorm import *
 from .resample import *
 from .rounding import *
 from .scan import *

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import require_tensor
+from ..autograd.arguments import check_given, require_tensor
 from ..autograd.op import Op
-from ..autograd.variable import Variable, unwrap
+from ..autograd.variable import Variable
 from ..backend import Array, xp
 from ..kernels.machinery.route import accelerated
 from ..out import takes_out
@@ -323,16 +323,22 @@ class LerpByNumber(Op):
 @takes_out("same dtype", elementwise=True)
 def lerp(input: Tensor, end: Tensor, weight: Operand) -> Tensor:
     """input + weight·(end − input): from `input` at weight 0 to `end` at weight 1."""
+    if not isinstance(end, Variable):
+        check_given("lerp", end=end)
     require_float("lerp", input, NotImplementedError)
     require_same_dtype("lerp", "end", end, input)
     if isinstance(weight, (int, float, complex)):
         return LerpByNumber.apply(input, end, weight)
-    return Lerp.apply(input, end, cast(weight, unwrap(input).dtype))
+    check_given("lerp", weight=weight)
+    require_same_dtype("lerp", "weight", weight, input)
+    return Lerp.apply(input, end, weight)
 
 
 @takes_out("cast", elementwise=True)
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
     """input + (value·tensor1)·tensor2"""
+    if not (isinstance(tensor1, Variable) and isinstance(tensor2, Variable)):
+        check_given("addcmul", tensor1=tensor1, tensor2=tensor2)
     dtype = common_dtype("addcmul", tensor1, tensor2)
     if dtype.kind not in "fVc":
         return add(input, mul(tensor1, tensor2), alpha=value)
@@ -342,6 +348,8 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
 @takes_out("cast", elementwise=True)
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
     """input + (value·tensor1)/tensor2"""
+    if not (isinstance(tensor1, Variable) and isinstance(tensor2, Variable)):
+        check_given("addcdiv", tensor1=tensor1, tensor2=tensor2)
     dtype = common_dtype("addcdiv", tensor1, tensor2)
     if dtype.kind not in "fVc":
         raise RuntimeError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from ..autograd.arguments import check_flags, check_tensors
 from ..autograd.inplace import assign
 from ..autograd.variable import unwrap
 from ..backend import Array
@@ -99,6 +100,11 @@ def batch_norm(
     input (N, C, …); all others (C). In training, mean and variance are those of the batch, and the
     running ones, if given, are updated in place; otherwise the running ones are used.
     """
+    check_tensors(
+        "batch_norm", running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
+    )
+    if type(training) is not bool:
+        check_flags("batch_norm", training=training)
     if eps < 0 or (training and eps == 0):
         least = "more than 0 in training" if training else "at least 0"
         raise ValueError(f"batch_norm: got eps={eps}, expected {least}")
@@ -148,6 +154,15 @@ def instance_norm(
     input (N, C, positions …); all others (C). use_input_stats=False: the running mean and variance
     are used instead; otherwise they, if given, are updated in place.
     """
+    check_tensors(
+        "instance_norm",
+        running_mean=running_mean,
+        running_var=running_var,
+        weight=weight,
+        bias=bias,
+    )
+    if type(use_input_stats) is not bool:
+        check_flags("instance_norm", use_input_stats=use_input_stats)
     parameters = {
         "running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias
     }  # fmt: skip

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import array_of, require_tensor
+from ..autograd.arguments import array_of, check_given, require_tensor
 from ..autograd.op import Op
 from ..backend import Array, xp
 from ..errors import ShapeError
@@ -69,6 +69,7 @@ def _expand(name: str, input: Any, size: tuple[int, ...]) -> Any:
 
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """expand to the shape of `other`."""
+    check_given("expand_as", other=other)
     return _expand("expand_as", input, tuple(other.shape))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.arguments import require_tensor
+from ..autograd.arguments import check_flags, require_tensor
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, is_array, xp
@@ -124,6 +124,8 @@ def isclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Tensor:
     """|input − other| ≤ atol + rtol·|other|, elementwise."""
+    if type(equal_nan) is not bool:
+        check_flags("isclose", equal_nan=equal_nan)
     _expect_tensors("isclose", input, other)
     require_same_dtype("isclose", "other", other, input)
     if rtol < 0 or atol < 0:
@@ -135,6 +137,8 @@ def allclose(
     input: Tensor, other: Tensor, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> bool:
     """Whether `isclose` holds for every element."""
+    if type(equal_nan) is not bool:
+        check_flags("allclose", equal_nan=equal_nan)
     return bool(unwrap(isclose(input, other, rtol, atol, equal_nan)).all())
 
 

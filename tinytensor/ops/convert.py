@@ -241,6 +241,11 @@ def new_empty(input: Tensor, *size: Any, **options: Any) -> Tensor:
     return create.empty(*size, **_like(input, options))
 
 
+def new_empty_strided(input: Tensor, size: Any, stride: Any, **options: Any) -> Tensor:
+    """A tensor of shape `size` with these strides and whatever values its memory holds."""
+    return create.empty_strided(size, stride, **_like(input, options))
+
+
 def new_tensor(input: Tensor, data: Any, **options: Any) -> Tensor:
     """A tensor with a copy of `data`: numbers, nested lists, an array or a tensor."""
     return create.tensor(data, **_like(input, options))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.arguments import check_given, check_tensors
 from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap
 from ..backend import Array, xp
@@ -222,6 +223,8 @@ def cross_entropy(
     number that counts nothing. label_smoothing: this part of the target is spread evenly over all
     classes. reduction: "none", "mean" or "sum".
     """
+    check_given("cross_entropy", target=target)
+    check_tensors("cross_entropy", weight=weight)
     name = "cross_entropy"
     reduction = reduction_of(name, reduction, size_average, reduce)
     if not 0 <= label_smoothing <= 1:
@@ -281,6 +284,8 @@ def nll_loss(
     input (C), (N, C) or (N, C, d1, …); target: class numbers of shape (), (N) or (N, d1, …). The
     other arguments are those of `cross_entropy`.
     """
+    check_given("nll_loss", target=target)
+    check_tensors("nll_loss", weight=weight)
     reduction = reduction_of("nll_loss", reduction, size_average, reduce)
     w = _check_weight("nll_loss", input, weight)
     chosen, _, pull = _targets("nll_loss", input, target, w, ignore_index)

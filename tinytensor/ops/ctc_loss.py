@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..autograd.arguments import array_of
+from ..autograd.arguments import array_of, check_flags
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
@@ -159,6 +159,8 @@ def ctc_loss(
     their frames have loss and gradient 0, not ∞ and NaN. reduction "mean": each loss is divided by
     its target length (at least 1), then averaged over the batch.
     """
+    if type(zero_infinity) is not bool:
+        check_flags("ctc_loss", zero_infinity=zero_infinity)
     name = "ctc_loss"
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{name}: got reduction {reduction!r}, expected 'none', 'mean' or 'sum'")

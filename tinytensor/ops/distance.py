@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..autograd.arguments import array_of, require_tensor
+from ..autograd.arguments import array_of, check_flags, check_given, require_tensor
 from ..backend import xp
 from ..errors import ShapeError
 from .broadcast import broadcast_tensors
 from .clamp import clamp_min
 from .dims import accepts_axis
 from .index import Index
-from .promote import promote_float, refuse_complex
+from .promote import promote_float, refuse_complex, require_float
 from .variance import norm
 
 if TYPE_CHECKING:
@@ -42,8 +42,18 @@ def pairwise_distance(
     x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
 ) -> Tensor:
     """‖x1 − x2 + eps‖ₚ over the last dimension; x1 and x2 broadcast."""
+    check_given("pairwise_distance", x2=x2)
+    if type(keepdim) is not bool:
+        check_flags("pairwise_distance", keepdim=keepdim)
     require_tensor("pairwise_distance", x1)
     return norm(x1 - x2 + eps, p, -1, keepdim)
+
+
+MODES = (
+    "use_mm_for_euclid_dist_if_necessary",
+    "use_mm_for_euclid_dist",
+    "donot_use_mm_for_euclid_dist",
+)
 
 
 def cdist(
@@ -56,7 +66,16 @@ def cdist(
 
     compute_mode is PyTorch's; differences are always taken one by one here.
     """
+    check_given("cdist", x2=x2)
     refuse_complex("cdist", x1, x2)
+    for x in (x1, x2):
+        require_float("cdist", x)
+    if not isinstance(p, (int, float)):
+        raise TypeError(f"cdist: got p = {p!r}, expected a number")
+    if p < 0:
+        raise RuntimeError(f"cdist: got p = {p}, expected at least 0")
+    if not isinstance(compute_mode, str) or compute_mode not in MODES:
+        raise ValueError(f"cdist: got compute_mode {compute_mode!r}, expected one of {MODES}")
     if array_of("cdist", x1).ndim < 2 or x2.ndim < 2 or x1.shape[-1] != x2.shape[-1]:
         raise ShapeError(
             f"cdist: x1 has shape {tuple(x1.shape)} and x2 {tuple(x2.shape)}, expected (…, P, M) "

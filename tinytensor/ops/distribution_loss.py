@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.arguments import array_of, require_tensor
+from ..autograd.arguments import array_of, check_flags, check_given, require_tensor
 from ..autograd.site import warn
 from ..autograd.variable import unwrap
 from ..backend import xp
@@ -31,6 +31,8 @@ def kl_div(
     log_target: target holds logarithms too. reduction: "batchmean", the sum divided by the size of
     the batch, is the divergence as it is defined; "mean" divides by the number of elements.
     """
+    if type(log_target) is not bool:
+        check_flags("kl_div", log_target=log_target)
     require_tensor("kl_div", input)
     refuse_complex("kl_div", input, target)
     by_batch = reduction == "batchmean" and size_average is None and reduce is None
@@ -65,6 +67,8 @@ def poisson_nll_loss(
     log_input: input is log(rate), else the rate. full: add Stirling's approximation of
     log(target!) where target > 1. eps keeps log(rate) finite.
     """
+    if type(log_input) is not bool or type(full) is not bool:
+        check_flags("poisson_nll_loss", log_input=log_input, full=full)
     require_tensor("poisson_nll_loss", input)
     reduction = reduction_of("poisson_nll_loss", reduction, size_average, reduce)
     loss = exp(input) - target * input if log_input else input - target * log(input + eps)
@@ -88,6 +92,9 @@ def gaussian_nll_loss(
     var: a number, or a tensor in the shape of input or with its last dimension 1 or left out; not
     below eps. full: add ½·log 2π.
     """
+    check_given("gaussian_nll_loss", target=target)
+    if type(full) is not bool:
+        check_flags("gaussian_nll_loss", full=full)
     name = "gaussian_nll_loss"
     refuse_complex(name, input, target, var)
     reduction = reduction_of(name, reduction)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import array_of, require_tensor
+from ..autograd.arguments import array_of, check_flags, require_tensor
 from ..autograd.inplace import write
 from ..autograd.op import Op
 from ..autograd.site import warn
@@ -95,6 +95,8 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
     training=False: the input itself. inplace: written into the input.
     """
+    if type(training) is not bool:
+        check_flags("dropout", training=training)
     return _dropout("dropout", input, p, training, inplace, array_of("dropout", input).shape)
 
 
@@ -126,6 +128,8 @@ def _channel_dropout(
 
 def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
     """Set whole channels of (N, C, …) to zero with probability p, scale the others."""
+    if type(train) is not bool:
+        check_flags("feature_dropout", train=train)
     return _channel_dropout("feature_dropout", input, p, train, False, True)
 
 
@@ -133,6 +137,8 @@ def dropout1d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
     """Set whole channels of (N, C, L) or (C, L) to zero with probability p, scale the others."""
+    if type(training) is not bool:
+        check_flags("dropout1d", training=training)
     ndim = array_of("dropout1d", input).ndim
     if ndim not in (2, 3):
         raise ShapeError(f"dropout1d: got {ndim} dimensions, expected 2, (C, L), or 3, (N, C, L)")
@@ -146,6 +152,8 @@ def dropout2d(
 
     Three dimensions are taken for (N, C, L), with a warning, as PyTorch does.
     """
+    if type(training) is not bool:
+        check_flags("dropout2d", training=training)
     ndim = array_of("dropout2d", input).ndim
     if ndim != 4:
         warn(
@@ -159,6 +167,8 @@ def dropout3d(
     input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False
 ) -> Tensor:
     """Set whole channels of (N, C, D, H, W) or (C, D, H, W) to zero with probability p."""
+    if type(training) is not bool:
+        check_flags("dropout3d", training=training)
     ndim = array_of("dropout3d", input).ndim
     if ndim not in (4, 5):
         warn(
@@ -179,6 +189,8 @@ def alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """Set elements to the least value of selu with probability p; mean 0 and variance 1 stay."""
+    if type(training) is not bool:
+        check_flags("alpha_dropout", training=training)
     return _alpha_dropout(
         "alpha_dropout", input, p, training, inplace, array_of("alpha_dropout", input).shape
     )
@@ -188,6 +200,8 @@ def feature_alpha_dropout(
     input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """`alpha_dropout` of whole channels of (N, C, …)."""
+    if type(training) is not bool:
+        check_flags("feature_alpha_dropout", training=training)
     name = "feature_alpha_dropout"
     if not array_of(name, input).size or not training or p == 0:
         return _alpha_dropout(name, input, p, training, inplace, unwrap(input).shape)

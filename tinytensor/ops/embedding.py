@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import array_of
+from ..autograd.arguments import array_of, check_given
 from ..autograd.inplace import assign
 from ..autograd.op import Op
 from ..autograd.settings import no_grad
-from ..autograd.variable import unwrap
+from ..autograd.variable import Variable, unwrap
 from ..backend import Array, xp
 from ..errors import ShapeError
 from ..kernels.machinery.route import accelerated
@@ -88,6 +88,8 @@ def embedding(
     larger are first scaled down to it, in place. scale_grad_by_freq: gradients are divided by how
     often their row occurs in input. sparse: ignored, gradients are dense.
     """
+    if not isinstance(weight, Variable):
+        check_given("embedding", weight=weight)
     index = array_of("embedding", input)
     table = unwrap(weight)
     if index.dtype.kind not in "iu":

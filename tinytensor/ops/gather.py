@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import array_of, require_tensor
+from ..autograd.arguments import array_of, check_flags, require_tensor
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
@@ -146,6 +146,8 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     index: integers, of input's number of dimensions, nowhere larger than input but along dim.
     sparse_grad is PyTorch's and changes nothing here.
     """
+    if type(sparse_grad) is not bool:
+        check_flags("gather", sparse_grad=sparse_grad)
     dim = normalize_dim("gather", dim, array_of("gather", input).ndim)
     index = as_index("gather", index)
     shape = tuple(index.shape)

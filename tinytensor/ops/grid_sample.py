@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import array_of
+from ..autograd.arguments import array_of, check_given
 from ..autograd.op import Op
 from ..autograd.site import warn
 from ..autograd.variable import unwrap, wrap_like
@@ -61,6 +61,7 @@ def grid_sample(
     align_corners:  whether −1 and 1 are the centres of the corner pixels, or (False, the default)
                     their outer edges; reflections are at the same places
     """
+    check_given("grid_sample", grid=grid)
     name = "grid_sample"
     _check(name, input, grid, mode, padding_mode)
     if align_corners is None:

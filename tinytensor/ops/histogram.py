@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import array_of
+from ..autograd.arguments import array_of, check_flags, check_tensors
 from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap, wrap_like
 from ..backend import Array, is_array, xp
@@ -38,6 +38,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
 
     weights: what each element counts, instead of 1.
     """
+    check_tensors("bincount", weights=weights)
     array = array_of("bincount", input)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise RuntimeError(
@@ -118,6 +119,9 @@ def histogram(
     both. range: (low, high) of equal bins; default: the smallest and largest element. weight: what
     each element counts, of the shape of input. density: the area of the histogram is 1.
     """
+    check_tensors("histogram", weight=weight)
+    if type(density) is not bool:
+        check_flags("histogram", density=density)
     x = array_of("histogram", input)
     if x.dtype not in (np.float32, np.float64):
         raise NotImplementedError(f"histogram: got {x.dtype}, expected float32 or float64")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import array_of
+from ..autograd.arguments import array_of, check_given
 from ..autograd.inplace import assign
 from ..autograd.op import Op
 from ..autograd.variable import Variable, own_copy, unwrap, wrap
@@ -159,6 +159,7 @@ def zero_(self: Tensor) -> Tensor:
 
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """A copy of input whose slice at `index` of dimension `dim` is src."""
+    check_given("select_scatter", src=src)
     dim = normalize_dim("select_scatter", dim, array_of("select_scatter", input).ndim)
     basic, _ = take_apart(input, along(dim, index))
     return _put("select_scatter", input, src, basic)
@@ -169,6 +170,7 @@ def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
 ) -> Tensor:
     """A copy of input whose slices start:end:step of dimension `dim` are src."""
+    check_given("slice_scatter", src=src)
     dim = normalize_dim("slice_scatter", dim, array_of("slice_scatter", input).ndim)
     basic, _ = take_apart(input, along(dim, slice(start, end, step)))
     return _put("slice_scatter", input, src, basic)

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.arguments import check_tensors
 from ..autograd.op import Op
-from ..autograd.variable import unwrap
+from ..autograd.variable import Variable, unwrap
 from ..backend import Array, is_array
 from ..dtype import finfo
 from ..errors import ShapeError
@@ -172,6 +173,8 @@ def layer_norm(
 
     input (…, *normalized_shape); weight and bias, if given, have the shape normalized_shape.
     """
+    if not (isinstance(weight, Variable) and isinstance(bias, Variable)):
+        check_tensors("layer_norm", weight=weight, bias=bias)
     require_float("layer_norm", input)
     shape, axes, of = normalized_axes("layer_norm", input, normalized_shape)
     check_parameter("layer_norm", "weight", weight, shape, of, input)
@@ -187,6 +190,7 @@ def rms_norm(
     input (…, *normalized_shape), weight of the shape normalized_shape. eps: by default the machine
     epsilon of the dtype that it is computed in.
     """
+    check_tensors("rms_norm", weight=weight)
     require_float("rms_norm", input)
     shape, axes, of = normalized_axes("rms_norm", input, normalized_shape)
     check_parameter("rms_norm", "weight", weight, shape, of, input)
@@ -207,6 +211,7 @@ def group_norm(
 
     input (N, C, …), with C a multiple of num_groups; weight and bias (C).
     """
+    check_tensors("group_norm", weight=weight, bias=bias)
     require_float("group_norm", input)
     shape = tuple(input.shape)
     if len(shape) < 2:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.arguments import array_of
+from ..autograd.arguments import array_of, check_given, check_tensors
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, sum_over
@@ -88,6 +88,8 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
 
     input1 (…, in1), input2 (…, in2), weight (out, in1, in2), bias (out,) give (…, out).
     """
+    check_given("bilinear", input2=input2, weight=weight)
+    check_tensors("bilinear", bias=bias)
     a, b, w = array_of("bilinear", input1).shape, tuple(input2.shape), tuple(weight.shape)
     if len(w) != 3 or a[:-1] != b[:-1] or (a[-1:], b[-1:]) != (w[1:2], w[2:]):
         raise ShapeError(
@@ -175,13 +177,30 @@ def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: fl
 @takes_out("same dtype")
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """β·input + α·outer(vec1, vec2)."""
+    check_given("addr", vec1=vec1, vec2=vec2)
     if vec1.ndim != 1 or vec2.ndim != 1:
         raise ShapeError(
             f"addr: got shapes {tuple(vec1.shape)} and {tuple(vec2.shape)}, expected two vectors"
         )
     m, n = vec1.shape[0], vec2.shape[0]
+    dtypes = {array_of("addr", x).dtype for x in (input, vec1, vec2)}
+    if len(dtypes) > 1 or any(dtype.kind == "b" for dtype in dtypes):
+        return _addr_promoted(input, vec1.reshape((m, 1)), vec2.reshape((1, n)), beta, alpha)
     check_added("addr", input, vec1, vec2, (m, n))
     return Addmm.apply(input, vec1.reshape((m, 1)), vec2.reshape((1, n)), beta, alpha)
+
+
+def _addr_promoted(input: Any, column: Any, row: Any, beta: Any, alpha: Any) -> Any:
+    """`addr` of several dtypes, or of bools, for which · and + are "and" and "or"."""
+    outer = column * row  # (m, 1)·(1, n) → (m, n)
+    if not expands_to(tuple(input.shape), tuple(outer.shape)):
+        raise ShapeError(
+            f"addr: input has shape {tuple(input.shape)}, expected one that expands to "
+            f"{tuple(outer.shape)}"
+        )
+    if unwrap(input).dtype.kind == unwrap(outer).dtype.kind == "b":
+        return input * bool(beta) | outer * bool(alpha)
+    return input * beta + outer * alpha
 
 
 @takes_out("same dtype")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..autograd.arguments import check_given, check_tensors
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
@@ -16,7 +17,7 @@ from .loss_reduction import (
     warn_if_broadcast,
 )
 from .pointwise import log, log1p, sigmoid
-from .promote import promote, require_float
+from .promote import promote, require_float, require_same_dtype
 from .sign import abs
 
 if TYPE_CHECKING:
@@ -217,10 +218,11 @@ def binary_cross_entropy(
     reduction = reduction_of(name, reduction, size_average, reduce)
     require_same_shape(name, input, target)
     require_float(name, input)
+    require_same_dtype(name, "target", target, input)
     for what, values in (("input", unwrap(input)), ("target", unwrap(target))):
         if values.size and not (float(values.min()) >= 0 and float(values.max()) <= 1):
             raise RuntimeError(f"{name}: all elements of {what} should be between 0 and 1")
-    loss = BinaryCrossEntropy.apply(*promote(input, target))
+    loss = BinaryCrossEntropy.apply(input, target)
     return reduce_loss(loss if weight is None else loss * weight, reduction)
 
 
@@ -238,6 +240,8 @@ def binary_cross_entropy_with_logits(
     weight broadcasts to the losses; pos_weight, which broadcasts to input, weights the part of the
     target that is "yes".
     """
+    check_given("binary_cross_entropy_with_logits", target=target)
+    check_tensors("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
     name = "binary_cross_entropy_with_logits"
     reduction = reduction_of(name, reduction, size_average, reduce)
     require_same_shape(name, input, target)

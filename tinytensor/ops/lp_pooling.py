@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.arguments import array_of
+from ..autograd.arguments import array_of, check_flags
 from .pad import pad
 from .pooling import avg_pool1d, avg_pool2d, avg_pool3d
 from .power import pow
@@ -23,6 +23,8 @@ def lp_pool1d(
     ceil_mode: bool = False,
 ) -> Tensor:  # fmt: skip
     """`lp_pool2d` over lines: (N, C, L) or (C, L)."""
+    if type(ceil_mode) is not bool:
+        check_flags("lp_pool1d", ceil_mode=ceil_mode)
     mean = avg_pool1d(_power("lp_pool1d", input, norm_type), kernel_size, stride, 0, ceil_mode)
     return _root(mean, norm_type, kernel_size, 1)
 
@@ -36,6 +38,8 @@ def lp_pool2d(
     As in PyTorch the sum is of xᵖ, not of |x|ᵖ, and a window that ceil_mode adds counts as full:
     the mean of its elements stands for those that it lacks. Other arguments: as in `avg_pool2d`.
     """
+    if type(ceil_mode) is not bool:
+        check_flags("lp_pool2d", ceil_mode=ceil_mode)
     mean = avg_pool2d(_power("lp_pool2d", input, norm_type), kernel_size, stride, 0, ceil_mode)
     return _root(mean, norm_type, kernel_size, 2)
 
@@ -45,6 +49,8 @@ def lp_pool3d(
     ceil_mode: bool = False,
 ) -> Tensor:  # fmt: skip
     """`lp_pool2d` over volumes: (N, C, D, H, W) or (C, D, H, W)."""
+    if type(ceil_mode) is not bool:
+        check_flags("lp_pool3d", ceil_mode=ceil_mode)
     mean = avg_pool3d(_power("lp_pool3d", input, norm_type), kernel_size, stride, 0, ceil_mode)
     return _root(mean, norm_type, kernel_size, 3)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.arguments import array_of
+from ..autograd.arguments import array_of, check_given, check_tensors
 from ..autograd.variable import unwrap
 from ..backend import xp
 from ..errors import ShapeError
@@ -34,6 +34,7 @@ def margin_ranking_loss(
 
     target: 1 where input1 should be larger, −1 where input2 should.
     """
+    check_given("margin_ranking_loss", input2=input2, target=target)
     name = "margin_ranking_loss"
     reduction = reduction_of(name, reduction, size_average, reduce)
     if not array_of("margin_ranking_loss", input1).ndim == input2.ndim == target.ndim:
@@ -72,6 +73,7 @@ def cosine_embedding_loss(
 
     input1, input2 (N, D) with target (N), or (D) with target ().
     """
+    check_given("cosine_embedding_loss", input2=input2, target=target)
     name = "cosine_embedding_loss"
     reduction = reduction_of(name, reduction, size_average, reduce)
     ndim = array_of(name, input1).ndim
@@ -105,6 +107,7 @@ def triplet_margin_loss(
 
     swap: use the distance of positive and negative where that is the smaller.
     """
+    check_given("triplet_margin_loss", positive=positive, negative=negative)
     reduction = reduction_of("triplet_margin_loss", reduction, size_average, reduce)
 
     def distance(a: Tensor, b: Tensor) -> Tensor:
@@ -155,6 +158,7 @@ def soft_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """log(1 + exp(−target·input)), averaged; target is 1 or −1."""
+    check_given("soft_margin_loss", target=target)
     reduction = reduction_of("soft_margin_loss", reduction, size_average, reduce)
     require_float("soft_margin_loss", input)
     return reduce_loss(softplus(-target * input), reduction)
@@ -195,6 +199,8 @@ def multi_margin_loss(
 
     input (N, C) or (C); target: class numbers (N) or (). weight (C): how much each class counts.
     """
+    check_given("multi_margin_loss", target=target)
+    check_tensors("multi_margin_loss", weight=weight)
     name = "multi_margin_loss"
     reduction = reduction_of(name, reduction, size_average, reduce)
     if p not in (1, 2):
@@ -233,6 +239,7 @@ def multilabel_margin_loss(
 
     input (N, C) or (C); target, of the same shape: class numbers up to the first −1.
     """
+    check_given("multilabel_margin_loss", target=target)
     name = "multilabel_margin_loss"
     reduction = reduction_of(name, reduction, size_average, reduce)
     require_float(name, input)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import array_of, require_tensor
+from ..autograd.arguments import array_of, check_flags, check_given, require_tensor
 from ..autograd.inplace import assign
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
@@ -68,6 +68,7 @@ def fill_where(name: str, target: Any, mask: Any, value: Any) -> Any:
 
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """The elements of source, one after the other, where mask is True; input elsewhere."""
+    check_given("masked_scatter", mask=mask, source=source)
     input, array = broadcast_with_mask("masked_scatter", input, mask)
     require_same_dtype("masked_scatter", "source", source, input)
     needed, found = int(array.sum()), unwrap(source).size
@@ -132,6 +133,8 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
     as_tuple: a tuple with one vector for each dimension instead, which can be used as an index.
     """
+    if type(as_tuple) is not bool:
+        check_flags("nonzero", as_tuple=as_tuple)
     require_tensor("nonzero", input)
     return Nonzero.apply(input, as_tuple)
 

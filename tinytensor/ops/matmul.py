@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.arguments import array_of
+from ..autograd.arguments import array_of, check_given
 from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap
 from ..backend import Array, is_array, xp
@@ -239,6 +239,7 @@ def vdot(input: Tensor, other: Tensor) -> Tensor:
 @takes_out("same dtype")
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """Sum of products over the last dimension of both: (…, K) and (…′, K) give (…, …′)."""
+    check_given("inner", other=other)
     a, b = array_of("inner", input), unwrap(other)
     if not a.ndim or not b.ndim:
         return mul(input, other)
@@ -258,6 +259,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
 @takes_out("cast")
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """All products of two vectors: (M,) and (N,) give (M, N)."""
+    check_given("outer", vec2=vec2)
     a, b = array_of("outer", input), unwrap(vec2)
     if a.ndim != 1 or b.ndim != 1:
         raise ShapeError(f"outer: got shapes {a.shape} and {b.shape}, expected two 1-D tensors")
@@ -300,6 +302,7 @@ class Cross(Op):
 @takes_out("same dtype")
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The vector product along `dim`, which has length 3; by default the first such dimension."""
+    check_given("cross", other=other)
     a, b = array_of("cross", input), unwrap(other)
     if a.ndim != b.ndim:
         raise ShapeError(

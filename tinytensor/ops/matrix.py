@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import array_of, require_tensor
+from ..autograd.arguments import array_of, check_given, require_tensor
 from ..autograd.op import Op
 from ..autograd.variable import wrap
 from ..backend import Array, xp
@@ -26,6 +26,7 @@ from .masked import masked_fill
 from .pad import pad
 from .partial_views import Undiagonal
 from .partial_views import diagonal as diagonal_of  # `diag` has an argument named diagonal
+from .promote import cast
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -167,6 +168,7 @@ def diagonal_scatter(
     input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> Tensor:
     """A copy of input whose diagonal of dimensions dim1 and dim2 is src."""
+    check_given("diagonal_scatter", src=src)
     raw = array_of("diagonal_scatter", input)
     place = diagonal_of(raw, offset, dim1, dim2)
     if tuple(src.shape) != place.shape:
@@ -174,6 +176,7 @@ def diagonal_scatter(
             f"diagonal_scatter: src has shape {tuple(src.shape)}, expected {place.shape}, the "
             "shape of the diagonal"
         )
+    src = cast(src, raw.dtype)
     args = raw.shape, offset, dim1 % raw.ndim, dim2 % raw.ndim
     mask = Undiagonal.apply(xp(raw).ones(place.shape, dtype=bool), *args)
     return masked_fill(input, mask, 0) + Undiagonal.apply(src, *args)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.arguments import array_of
+from ..autograd.arguments import array_of, check_flags
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, is_array, xp
@@ -109,6 +109,8 @@ def aminmax(
     input: Tensor, *, dim: int | None = None, keepdim: bool = False
 ) -> return_types.aminmax:
     """(min, max): the smallest and the largest value over `dim`, or of all elements."""
+    if type(keepdim) is not bool:
+        check_flags("aminmax", keepdim=keepdim)
     dims = _extreme_dims("aminmax", input, dim)
     return return_types.aminmax(Amin.apply(input, dims, keepdim), Amax.apply(input, dims, keepdim))
 
@@ -175,7 +177,7 @@ def pick(input: Any, dim: int, indices: Any, keepdim: bool) -> tuple[Any, Any]:
 
 
 def _along(name: str, input: Any, dim: Any) -> int:
-    dim = normalize_dim(name, dim, input.ndim)
+    dim = normalize_dim(name, dim, array_of(name, input).ndim)
     refuse_complex(name, input)
     if input.ndim:
         check_not_empty(name, input, (dim,))
@@ -191,6 +193,8 @@ def max(
     max(x, dim): (values, indices) along dim, the first of equal ones.
     max(x, other): the larger of each two elements, as `maximum`.
     """
+    if type(keepdim) is not bool:
+        check_flags("max", keepdim=keepdim)
     if is_array(unwrap(dim)):
         other = dim
     if type(input) in NUMBERS:
@@ -219,6 +223,8 @@ def min(
     min(x, dim): (values, indices) along dim, the first of equal ones.
     min(x, other): the smaller of each two elements, as `minimum`.
     """
+    if type(keepdim) is not bool:
+        check_flags("min", keepdim=keepdim)
     if is_array(unwrap(dim)):
         other = dim
     if type(input) in NUMBERS:
@@ -258,6 +264,8 @@ def _where_is(name: str, op: Any, input: Any, dim: Any, keepdim: bool) -> Any:
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the largest element along `dim`, or in the flattened tensor; the first of
     equal ones."""
+    if type(keepdim) is not bool:
+        check_flags("argmax", keepdim=keepdim)
     return _where_is("argmax", Argmax, input, dim, keepdim)
 
 
@@ -266,6 +274,8 @@ def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tens
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the smallest element along `dim`, or in the flattened tensor; the first of
     equal ones."""
+    if type(keepdim) is not bool:
+        check_flags("argmin", keepdim=keepdim)
     return _where_is("argmin", Argmin, input, dim, keepdim)
 
 
@@ -317,6 +327,8 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """median(x): the middle of all elements, the lower one of two; NaN if there is one.
     median(x, dim): (values, indices) along dim.
     """
+    if type(keepdim) is not bool:
+        check_flags("median", keepdim=keepdim)
     if dim is None:
         refuse_complex("median", input)
         return Median.apply(input, False)
@@ -329,6 +341,8 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
 @accepts_axis
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """As `median`, of what is not NaN."""
+    if type(keepdim) is not bool:
+        check_flags("nanmedian", keepdim=keepdim)
     if dim is None:
         refuse_complex("nanmedian", input)
         return Median.apply(input, True)

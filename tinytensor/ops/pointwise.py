@@ -211,6 +211,15 @@ def logaddexp(input: Tensor, other: Tensor) -> Tensor:
 
 
 @takes_out("cast", elementwise=True)
+def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
+    """log₂(2^input + 2^other), elementwise, without overflow."""
+    a, b = promote(input, other, "logaddexp2")
+    require_float("logaddexp2", a, NotImplementedError)
+    ln2 = math.log(2)
+    return Logaddexp.apply(a * ln2, b * ln2) / ln2
+
+
+@takes_out("cast", elementwise=True)
 def xlogy(input: Operand, other: Operand) -> Tensor:
     """input · log(other), elementwise, and 0 where input is 0, as the limit is."""
     return Xlogy.apply(*promote_float(input, other, "xlogy"))
@@ -279,6 +288,6 @@ def logit(input: Tensor, eps: float | None = None) -> Tensor:
 
 
 __all__ = [
-    "exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "logaddexp", "logit", "sigmoid",
-    "xlogy",
+    "exp", "exp2", "expm1", "log", "log1p", "log2", "log10", "logaddexp", "logaddexp2",
+    "logit", "sigmoid", "xlogy",
 ]  # fmt: skip

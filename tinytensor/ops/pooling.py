@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.arguments import check_flags
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
@@ -145,6 +146,8 @@ def max_pool1d(
     dilation: Sizes = 1, ceil_mode: bool = False, return_indices: bool = False,
 ) -> Any:  # fmt: skip
     """`max_pool2d` over lines: input (N, C, L) or (C, L)."""
+    if type(ceil_mode) is not bool:
+        check_flags("max_pool1d", ceil_mode=ceil_mode)
     return _max_pool(
         "max_pool1d", 1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
     )
@@ -165,6 +168,8 @@ def max_pool2d(
     ceil_mode:       also windows that reach out of the (padded) input
     return_indices:  also where each maximum is, as a number that counts the elements of (H, W)
     """
+    if type(ceil_mode) is not bool:
+        check_flags("max_pool2d", ceil_mode=ceil_mode)
     return _max_pool(
         "max_pool2d", 2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
     )
@@ -175,6 +180,8 @@ def max_pool3d(
     dilation: Sizes = 1, ceil_mode: bool = False, return_indices: bool = False,
 ) -> Any:  # fmt: skip
     """`max_pool2d` over volumes: input (N, C, D, H, W) or (C, D, H, W)."""
+    if type(ceil_mode) is not bool:
+        check_flags("max_pool3d", ceil_mode=ceil_mode)
     return _max_pool(
         "max_pool3d", 3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices
     )
@@ -234,6 +241,8 @@ def avg_pool1d(
     ceil_mode: bool = False, count_include_pad: bool = True,
 ) -> Tensor:  # fmt: skip
     """`avg_pool2d` over lines: input (N, C, L) or (C, L)."""
+    if type(ceil_mode) is not bool or type(count_include_pad) is not bool:
+        check_flags("avg_pool1d", ceil_mode=ceil_mode, count_include_pad=count_include_pad)
     return _avg_pool(
         "avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None
     )
@@ -251,6 +260,8 @@ def avg_pool2d(
     count_include_pad:  whether the zeros of the padding count as elements
     divisor_override:   divide the sum by this, and not by the number of elements
     """
+    if type(ceil_mode) is not bool or type(count_include_pad) is not bool:
+        check_flags("avg_pool2d", ceil_mode=ceil_mode, count_include_pad=count_include_pad)
     return _avg_pool(
         "avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad,
         divisor_override,
@@ -262,6 +273,8 @@ def avg_pool3d(
     ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
 ) -> Tensor:  # fmt: skip
     """`avg_pool2d` over volumes: input (N, C, D, H, W) or (C, D, H, W)."""
+    if type(ceil_mode) is not bool or type(count_include_pad) is not bool:
+        check_flags("avg_pool3d", ceil_mode=ceil_mode, count_include_pad=count_include_pad)
     return _avg_pool(
         "avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad,
         divisor_override,

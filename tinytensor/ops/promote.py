@@ -34,8 +34,27 @@ TAKES_COMPLEX = frozenset([
 # also take a number first.
 TENSOR_FIRST = frozenset(["clamp_max", "clamp_min", "eq", "fmod", "ge", "gt", "le", "lt", "ne"])
 TENSORS_ONLY = frozenset(
-    ["atan2", "fmax", "fmin", "hypot", "igamma", "igammac", "logaddexp", "maximum", "minimum"]
+    [
+        "atan2",
+        "fmax",
+        "fmin",
+        "gcd",
+        "hypot",
+        "igamma",
+        "igammac",
+        "lcm",
+        "logaddexp",
+        "logaddexp2",
+        "maximum",
+        "minimum",
+        "nextafter",
+    ]
 )
+# Activations whose integers PyTorch refuses, rather than to make floats of them.
+FLOAT_ONLY = frozenset(
+    ["celu", "elu", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "leaky_relu",
+     "logsigmoid", "mish", "selu", "silu", "softplus", "softshrink"]
+)  # fmt: skip
 NUMBERS = (bool, int, float, complex)  # exactly these: NumPy's scalars stand for 0-d arrays
 
 
@@ -165,6 +184,8 @@ def as_float(name: str, x: Any) -> Any:
     if array.dtype.kind == "c":
         _check_complex(name, array.dtype)
         return x
+    if name in FLOAT_ONLY:
+        require_float(name, x, NotImplementedError)
     return cast(x, default_float())
 
 

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import array_of
+from ..autograd.arguments import array_of, check_flags, check_given
 from ..autograd.inplace import write
 from ..autograd.op import Op
+from ..autograd.variable import Variable
 from ..backend import Array, xp
 from ..create.generator import generator_for
 from ..create.memory_errors import named_if_out_of_memory
@@ -154,6 +155,8 @@ def rrelu(
 
     a: uniform in [lower, upper) for each element while training, else (lower + upper)/2.
     """
+    if type(training) is not bool:
+        check_flags("rrelu", training=training)
     if lower > upper:
         raise RuntimeError(f"rrelu: got lower={lower}, expected at most upper={upper}")
     if inplace:
@@ -171,6 +174,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
     input (N, C, …), or of any shape if weight has one element; weight (C,), (1,) or ().
     """
+    if not isinstance(weight, Variable):
+        check_given("prelu", weight=weight)
     shape = array_of("prelu", input).shape
     refuse_complex("prelu", input)
     if weight.ndim > 1:

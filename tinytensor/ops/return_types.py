@@ -30,6 +30,16 @@ class aminmax(NamedTuple):
         return _text(self)
 
 
+class frexp(NamedTuple):
+    """Mantissas and exponents."""
+
+    mantissa: Any
+    exponent: Any
+
+    def __repr__(self) -> str:
+        return _text(self)
+
+
 class histogram(NamedTuple):
     """The height of each bin, and the edges of the bins, one more."""
 

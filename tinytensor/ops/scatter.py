@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import array_of, require_tensor
+from ..autograd.arguments import array_of, check_flags, check_given, require_tensor
 from ..autograd.inplace import write
 from ..autograd.mode import state
 from ..autograd.op import Op
@@ -186,6 +186,7 @@ def scatter(
 @accepts_axis
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy of input with src[i, j] added at [i, index[i, j]], for dim=1; other dims likewise."""
+    check_given("scatter_add", index=index, src=src)
     shape = array_of("scatter_add", input).shape
     input, dim, index, src = _prepare("scatter_add", input, dim, index, src)
     y = input + Ungather.apply(src, tuple(input.shape), dim, index)
@@ -202,6 +203,9 @@ def scatter_reduce(
     reduce: "sum", "prod", "mean", "amax" or "amin". include_self=False: input's values at
     places that src writes to do not count.
     """
+    check_given("scatter_reduce", index=index, src=src)
+    if type(include_self) is not bool:
+        check_flags("scatter_reduce", include_self=include_self)
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError(
             f"scatter_reduce: got reduce={reduce!r}, expected 'sum', 'prod', 'mean', 'amax' or "
@@ -247,7 +251,7 @@ def _neutral(reduce: str, dtype: np.dtype) -> Any:
 # ------------------------------------------------------------------------------------------
 
 
-def _prepare_source(name: str, input: Any, dim: int, index: Any, source: Any) -> tuple[int, Any]:
+def prepare_source(name: str, input: Any, dim: int, index: Any, source: Any) -> tuple[int, Any]:
     """Checked (dim, index) for a source that holds one slice of input for each index."""
     dim = normalize_dim(name, dim, array_of(name, input).ndim)
     index = as_vector(name, index)
@@ -267,7 +271,8 @@ def _prepare_source(name: str, input: Any, dim: int, index: Any, source: Any) ->
 @accepts_axis
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
     """A copy of input with alpha·(slice i of source) added to slice index[i], along dim."""
-    dim, index = _prepare_source("index_add", input, dim, index, source)
+    check_given("index_add", index=index, source=source)
+    dim, index = prepare_source("index_add", input, dim, index, source)
     if not input.ndim:
         y = index_add(input.reshape((1,)), 0, index, source.reshape((1,)), alpha=alpha)
         return y.reshape(())
@@ -280,11 +285,12 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 @accepts_axis
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy of input with slice index[i] replaced by slice i of source, along dim."""
+    check_given("index_copy", index=index, source=source)
     if array_of("index_copy", input).ndim + array_of("index_copy", source).ndim == 1:
         # PyTorch accepts a number for a vector of one element, on either side.
         y = index_copy(input.reshape((-1,)), dim, index, source.reshape((-1,)))
         return y.reshape(tuple(input.shape))
-    dim, index = _prepare_source("index_copy", input, dim, index, source)
+    dim, index = prepare_source("index_copy", input, dim, index, source)
     if not input.ndim:
         return index_copy(input.reshape((1,)), 0, index, source.reshape((1,))).reshape(())
     check_index_range("index_copy", index, dim, input.shape[dim])
@@ -326,6 +332,9 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 
     indices: a tuple of integer tensors or masks. values: broadcast to input[indices].
     """
+    check_given("index_put", values=values)
+    if type(accumulate) is not bool:
+        check_flags("index_put", accumulate=accumulate)
     require_tensor("index_put", input)
     basic, index = take_apart(input, tuple(indices))
     index = basic if index is None else index
@@ -348,6 +357,9 @@ def index_put_(self: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy of input with input.reshape(-1)[index] = source, or with source added there."""
+    check_given("put", index=index, source=source)
+    if type(accumulate) is not bool:
+        check_flags("put", accumulate=accumulate)
     require_tensor("put", input)
     index = as_index("put", index).reshape(-1)
     flat, source = input.reshape(-1), source.reshape(-1)

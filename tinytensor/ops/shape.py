@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import array_of
+from ..autograd.arguments import array_of, check_given
 from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap
 from ..backend import Array, xp
@@ -136,11 +136,13 @@ def _view_as_dtype(input: Any, dtype: np.dtype) -> Any:
 
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     """reshape to the shape of `other`."""
+    check_given("reshape_as", other=other)
     return reshape(input, tuple(other.shape))
 
 
 def view_as(input: Tensor, other: Tensor) -> Tensor:
     """view in the shape of `other`."""
+    check_given("view_as", other=other)
     return view(input, tuple(other.shape))
 
 

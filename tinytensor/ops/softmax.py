@@ -72,6 +72,7 @@ def _apply(op: Any, input: Tensor, dim: int | None, dtype: Any) -> Tensor:
     """Apply Softmax or LogSoftmax after normalising dim and dtype; 0-d tensors are allowed."""
     name = op.op_name
     if dtype is not None:
+        require_tensor(name, input)
         input = cast(input, to_numpy_dtype(dtype))
     require_float(name, input)
     if dim is None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import array_of, require_tensor
+from ..autograd.arguments import array_of, check_flags, check_given, require_tensor
 from ..autograd.op import Op
 from ..autograd.variable import unwrap, wrap_like
 from ..backend import Array, is_array, xp
@@ -62,6 +62,8 @@ def sort(
 
     Equal elements keep their order, with or without `stable`.
     """
+    if type(descending) is not bool or type(stable) is not bool:
+        check_flags("sort", descending=descending, stable=stable)
     line, indices, dim = _order("sort", input, dim, descending)
     values = gather(line, dim, indices)
     return return_types.sort(values.reshape(input.shape), indices.reshape(input.shape))
@@ -70,6 +72,8 @@ def sort(
 @accepts_axis
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False) -> Tensor:
     """The indices that sort `input` along `dim`; see `sort`."""
+    if type(descending) is not bool or type(stable) is not bool:
+        check_flags("argsort", descending=descending, stable=stable)
     _, indices, _ = _order("argsort", input, dim, descending)
     return indices.reshape(input.shape)
 
@@ -89,6 +93,8 @@ def topk(
 
     Of equal elements the first are taken. `sorted` has no effect: the result is always sorted.
     """
+    if type(largest) is not bool or type(sorted) is not bool:
+        check_flags("topk", largest=largest, sorted=sorted)
     line, indices, dim = _order("topk", input, dim, largest)
     if not 0 <= k <= line.shape[dim]:
         raise RuntimeError(
@@ -106,6 +112,8 @@ def topk(
 @accepts_axis
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> return_types.kthvalue:
     """(values, indices) of the k-th smallest element along `dim`; k counts from 1."""
+    if type(keepdim) is not bool:
+        check_flags("kthvalue", keepdim=keepdim)
     line, indices, dim = _order("kthvalue", input, dim, False)
     check_not_empty("kthvalue", line, (dim,))
     if not 1 <= k <= line.shape[dim]:
@@ -185,6 +193,14 @@ def unique(
     return_inverse: also the place of each element in the result. return_counts: also how often
     each occurs. `sorted` has no effect: the result is always sorted.
     """
+    if (
+        type(sorted) is not bool
+        or type(return_inverse) is not bool
+        or type(return_counts) is not bool
+    ):
+        check_flags(
+            "unique", sorted=sorted, return_inverse=return_inverse, return_counts=return_counts
+        )
     refuse_complex("unique", input)
     if dim is not None:
         dim = _dim_of_slices("unique", input, dim)
@@ -199,6 +215,10 @@ def unique_consecutive(
     dim: int | None = None,
 ) -> Any:
     """The elements (or slices along `dim`) that differ from the one before; see `unique`."""
+    if type(return_inverse) is not bool or type(return_counts) is not bool:
+        check_flags(
+            "unique_consecutive", return_inverse=return_inverse, return_counts=return_counts
+        )
     require_tensor("unique_consecutive", input)
     refuse_complex("unique_consecutive", input)
     if dim is None:
@@ -245,6 +265,8 @@ def searchsorted(
     dimensions takes an input of the same leading dimensions. sorter: the indices that sort the
     sequence (`argsort`), which itself may then be in any order.
     """
+    if type(out_int32) is not bool or type(right) is not bool:
+        check_flags("searchsorted", out_int32=out_int32, right=right)
     if side not in (None, "left", "right"):
         raise RuntimeError(f"searchsorted: got side {side!r}, expected 'left' or 'right'")
     if side == "left" and right:
@@ -279,6 +301,9 @@ def bucketize(
 
     right: a value on a boundary falls into the bucket after it.
     """
+    if type(out_int32) is not bool or type(right) is not bool:
+        check_flags("bucketize", out_int32=out_int32, right=right)
+    check_given("bucketize", boundaries=boundaries)
     if boundaries.ndim != 1:
         raise ShapeError(
             f"bucketize: boundaries has shape {tuple(boundaries.shape)}, expected 1 dimension"
@@ -314,6 +339,8 @@ def isin(
     elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False
 ) -> Tensor:
     """Whether each element is among `test_elements`; with `invert`, whether it is not."""
+    if type(assume_unique) is not bool or type(invert) is not bool:
+        check_flags("isin", assume_unique=assume_unique, invert=invert)
     refuse_complex("isin", elements, test_elements)
     like = test_elements if hasattr(test_elements, "shape") else elements
     elements, test_elements = _as_tensor_like(elements, like), _as_tensor_like(test_elements, like)

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import array_of
+from ..autograd.arguments import array_of, check_flags
 from ..autograd.op import Op
 from ..autograd.site import warn
-from ..autograd.variable import Variable, unwrap
+from ..autograd.variable import Variable, unwrap, wrap_like
 from ..backend import Array, xp
 from ..errors import ShapeError
 from ..out import takes_out
@@ -20,13 +20,14 @@ from .arithmetic import lerp
 from .broadcast import atleast_1d
 from .clamp import clamp, where
 from .dims import accepts_axis, normalize_dim
+from .gather import gather
 from .join import stack
 from .minmax import check_not_empty, pick
 from .partial_views import along, diagonal
 from .power import sqrt
 from .promote import as_float, refuse_complex
 from .reduce import mean, require_float
-from .shape import unsqueeze
+from .shape import squeeze, unsqueeze
 from .sort import sort
 
 if TYPE_CHECKING:
@@ -53,6 +54,8 @@ class Mode(Op):
 @accepts_axis
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.mode:
     """(values, indices) of the most frequent element along `dim`, in a tie the smallest."""
+    if type(keepdim) is not bool:
+        check_flags("mode", keepdim=keepdim)
     dim = normalize_dim("mode", dim, array_of("mode", input).ndim)
     refuse_complex("mode", input)
     line = atleast_1d(input)
@@ -85,28 +88,10 @@ def quantile(
     q: a number from 0 to 1, or a tensor of n of them, which become the result's first dimension.
     interpolation, between two elements: linear, lower, higher, nearest or midpoint.
     """
-    require_float("quantile", input)
+    if type(keepdim) is not bool:
+        check_flags("quantile", keepdim=keepdim)
+    shares, line, dim_ = _quantile_arguments("quantile", input, q, dim, interpolation)
     several = isinstance(q, Variable) and q.ndim > 0
-    if isinstance(q, Variable) and (q.ndim > 1 or q.dtype != input.dtype):
-        raise RuntimeError(
-            f"quantile: q is {unwrap(q).dtype} of shape {tuple(q.shape)}, expected a number or a "
-            f"vector in {unwrap(input).dtype}, as input"
-        )
-    if not isinstance(q, (int, float, Variable)):
-        raise TypeError(f"quantile: got q of type {type(q).__name__}, expected a number or tensor")
-    shares = unwrap(q).reshape(-1).tolist() if isinstance(q, Variable) else [q]
-    if not all(0 <= share <= 1 for share in shares):
-        raise RuntimeError(f"quantile: got q = {shares}, expected numbers from 0 to 1")
-    if interpolation not in _BETWEEN:
-        raise RuntimeError(
-            f"quantile: got interpolation {interpolation!r}, expected one of {', '.join(_BETWEEN)}"
-        )
-    line = input.reshape((-1,)) if dim is None else atleast_1d(input)
-    dim_ = 0 if dim is None else normalize_dim("quantile", dim, input.ndim)
-    if not unwrap(input).size:
-        raise RuntimeError(
-            f"quantile: got a tensor of shape {tuple(input.shape)}, expected at least one element"
-        )
     ordered = sort(line, dim_)[0]
     largest = ordered[along(dim_, -1)]
     results = []
@@ -125,6 +110,83 @@ def quantile(
             result = result.reshape((1,) * input.ndim) if dim is None else unsqueeze(result, dim_)
         results.append(result)
     return stack(results)[: len(shares)] if several else results[0]
+
+
+def _quantile_arguments(name: str, input: Any, q: Any, dim: Any, interpolation: str) -> tuple:
+    """(the numbers in q, input as at least a vector, dim), after checking them."""
+    require_float(name, input)
+    if isinstance(q, Variable) and (q.ndim > 1 or q.dtype != input.dtype):
+        raise RuntimeError(
+            f"{name}: q is {unwrap(q).dtype} of shape {tuple(q.shape)}, expected a number or a "
+            f"vector in {unwrap(input).dtype}, as input"
+        )
+    if not isinstance(q, (int, float, Variable)):
+        raise TypeError(f"{name}: got q of type {type(q).__name__}, expected a number or tensor")
+    shares = unwrap(q).reshape(-1).tolist() if isinstance(q, Variable) else [q]
+    if not all(0 <= share <= 1 for share in shares):
+        raise RuntimeError(f"{name}: got q = {shares}, expected numbers from 0 to 1")
+    if interpolation not in _BETWEEN:
+        raise RuntimeError(
+            f"{name}: got interpolation {interpolation!r}, expected one of {', '.join(_BETWEEN)}"
+        )
+    line = input.reshape((-1,)) if dim is None else atleast_1d(input)
+    dim_ = 0 if dim is None else normalize_dim(name, dim, input.ndim)
+    if not unwrap(input).size:
+        raise RuntimeError(
+            f"{name}: got a tensor of shape {tuple(input.shape)}, expected at least one element"
+        )
+    return shares, line, dim_
+
+
+@takes_out("same dtype")
+@accepts_axis
+def nanquantile(
+    input: Tensor,
+    q: float | Tensor,
+    dim: int | None = None,
+    keepdim: bool = False,
+    *,
+    interpolation: str = "linear",
+) -> Tensor:
+    """As `quantile`, of the elements that are not NaN; NaN where there are none."""
+    if type(keepdim) is not bool:
+        check_flags("nanquantile", keepdim=keepdim)
+    shares, line, dim_ = _quantile_arguments("nanquantile", input, q, dim, interpolation)
+    several = isinstance(q, Variable) and q.ndim > 0
+    ordered = sort(line, dim_)[0]  # NaN last
+    raw = unwrap(ordered)
+    number = raw.dtype.type
+    last = (raw == raw).sum(axis=dim_, keepdims=True) - 1
+    last = xp(raw).maximum(last, 0)
+    results = []
+    for i, share in enumerate(shares or [0.0]):
+        place = number(share) * last.astype(raw.dtype)
+        floor, ceil = xp(raw).floor(place), xp(raw).ceil(place)
+        below, above = (
+            gather(ordered, dim_, wrap_like(at.astype(np.int64), line)) for at in (floor, ceil)
+        )
+        if interpolation == "linear" and isinstance(q, Variable) and q.requires_grad and shares:
+            weight: Any = (q[i] if several else q) * wrap_like(last.astype(raw.dtype), line)
+            weight = weight - wrap_like(floor, line)
+        else:
+            weight = wrap_like(_WEIGHTS[interpolation](place, floor).astype(raw.dtype), line)
+        result = lerp(below, above, weight)
+        if not keepdim or not input.ndim:
+            result = squeeze(result, dim_)
+        elif dim is None:
+            result = result.reshape((1,) * input.ndim)
+        results.append(result)
+    return stack(results)[: len(shares)] if several else results[0]
+
+
+# As _BETWEEN, for arrays of places and the integers below them.
+_WEIGHTS: dict[str, Callable[[Any, Any], Any]] = {
+    "linear": lambda place, floor: place - floor,
+    "lower": lambda place, floor: place * 0,
+    "higher": lambda place, floor: place * 0 + 1,
+    "nearest": lambda place, floor: place.round() - floor,
+    "midpoint": lambda place, floor: place * 0 + 0.5,
+}
 
 
 def cov(
@@ -194,4 +256,4 @@ def corrcoef(input: Tensor) -> Tensor:
     return clamp(c / deviation.reshape((-1, 1)) / deviation, -1, 1)
 
 
-__all__ = ["corrcoef", "cov", "mode", "quantile"]
+__all__ = ["corrcoef", "cov", "mode", "nanquantile", "quantile"]

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import array_of
+from ..autograd.arguments import array_of, check_given
 from ..autograd.variable import unwrap, wrap_like
 from ..backend import xp
 from ..errors import ShapeError
 from .parse_index import outside
 from .pooling import check_image
+from .promote import require_float
 from .scatter import Scatter
 from .windows import Sizes, sizes
 
@@ -28,6 +29,7 @@ def max_unpool1d(
     padding: Sizes = 0, output_size: Any = None,
 ) -> Tensor:  # fmt: skip
     """`max_unpool2d` over lines: (N, C, L) or (C, L)."""
+    check_given("max_unpool1d", indices=indices)
     return _unpool("max_unpool1d", 1, input, indices, kernel_size, stride, padding, output_size)
 
 
@@ -41,6 +43,7 @@ def max_unpool2d(
     kernel_size, stride, padding: those of the pooling, from which the result's size follows
     output_size:  that size, or all of the result's shape, where several sizes pool to input's
     """
+    check_given("max_unpool2d", indices=indices)
     return _unpool("max_unpool2d", 2, input, indices, kernel_size, stride, padding, output_size)
 
 
@@ -49,6 +52,7 @@ def max_unpool3d(
     padding: Sizes = 0, output_size: Any = None,
 ) -> Tensor:  # fmt: skip
     """`max_unpool2d` over volumes: (N, C, D, H, W) or (C, D, H, W)."""
+    check_given("max_unpool3d", indices=indices)
     return _unpool("max_unpool3d", 3, input, indices, kernel_size, stride, padding, output_size)
 
 
@@ -57,6 +61,7 @@ def _unpool(
     output_size: Any,
 ) -> Any:  # fmt: skip
     x, places = array_of(name, input), unwrap(indices)
+    require_float(name, input, NotImplementedError)
     check_image(name, dims, x.shape)
     if places.dtype != np.int64:
         raise RuntimeError(f"{name}: got indices of dtype {places.dtype}, expected int64")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.arguments import require_tensor
+from ..autograd.arguments import array_of, check_flags, check_given, require_tensor
 from ..autograd.op import Op
 from ..backend import Array, xp
 from ..dtype import to_numpy_dtype
@@ -97,6 +98,8 @@ def var(
     correction: subtracted from the number of elements in the divisor, 1 by default;
     unbiased=True is correction=1, unbiased=False is correction=0.
     """
+    if type(keepdim) is not bool:
+        check_flags("var", keepdim=keepdim)
     dims, correction = _variance_arguments("var", input, dim, unbiased, correction)
     return Var.apply(input, dims, correction, keepdim)
 
@@ -112,6 +115,8 @@ def std(
     correction: float | None = None,
 ) -> Tensor:
     """The standard deviation over `dim`, the root of the variance; arguments as for `var`."""
+    if type(keepdim) is not bool:
+        check_flags("std", keepdim=keepdim)
     dims, correction = _variance_arguments("std", input, dim, unbiased, correction)
     return Std.apply(input, dims, correction, keepdim)
 
@@ -126,6 +131,8 @@ def var_mean(
     correction: float | None = None,
 ) -> tuple[Tensor, Tensor]:
     """(variance, mean) over `dim`; arguments as for `var`."""
+    if type(keepdim) is not bool:
+        check_flags("var_mean", keepdim=keepdim)
     dims, correction = _variance_arguments("var_mean", input, dim, unbiased, correction)
     return Var.apply(input, dims, correction, keepdim), mean(input, dims, keepdim)
 
@@ -140,6 +147,8 @@ def std_mean(
     correction: float | None = None,
 ) -> tuple[Tensor, Tensor]:
     """(standard deviation, mean) over `dim`; arguments as for `var`."""
+    if type(keepdim) is not bool:
+        check_flags("std_mean", keepdim=keepdim)
     dims, correction = _variance_arguments("std_mean", input, dim, unbiased, correction)
     return Std.apply(input, dims, correction, keepdim), mean(input, dims, keepdim)
 
@@ -191,13 +200,24 @@ def norm(
 ) -> Tensor:
     """The p-norm (Σ |x|ᵖ)^(1/p) over `dim` (an int, a tuple, or all).
 
-    p: "fro" (as 2), any number, inf (the largest |x|), -inf (the smallest), 0 (counts x ≠ 0).
+    p: "fro" (as 2), any number, inf (the largest |x|), -inf (the smallest), 0 (counts x ≠ 0),
+    "nuc" (of matrices: the sum of the singular values).
     Where the norm is 0, so is its gradient.
     """
+    if type(keepdim) is not bool:
+        check_flags("norm", keepdim=keepdim)
+    if p == "nuc":
+        if dim is None and array_of("norm", input).ndim != 2:
+            raise RuntimeError(f"norm: got shape {tuple(input.shape)}, expected a matrix for 'nuc'")
+        # linalg is built on ops, so it is found when called.
+        linalg = importlib.import_module("tinytensor.linalg")
+        return linalg.matrix_norm(
+            input, "nuc", (-2, -1) if dim is None else dim, keepdim, dtype=dtype
+        )
     if p == "fro" or p is None:
         p = 2
     if isinstance(p, str):
-        raise ValueError(f"norm: got p = {p!r}, expected 'fro', a number, inf or -inf")
+        raise ValueError(f"norm: got p = {p!r}, expected 'fro', 'nuc', a number, inf or -inf")
     if dtype is not None:
         input = cast(input, to_numpy_dtype(dtype))
     require_float("norm", input)
@@ -218,6 +238,7 @@ def norm(
 
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The p-norm of input − other."""
+    check_given("dist", other=other)
     require_tensor("dist", input)
     return norm(input - other, p)
 

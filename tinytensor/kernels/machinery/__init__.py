@@ -22,7 +22,7 @@ Threads and BLAS:
 Building blocks of kernels:
     packed_product.py    a matrix product for a matrix that is used many times
     tile.py              its inner loop, in LLVM
-    few_rows_product.py  a matrix product for few rows
+    table_product.py     a matrix product that reads its operands by tables, for convolutions
     vector_math.py       exp, tanh and others in a form that vectorises
     contiguous.py        arrays in the memory layout that kernels take
     many_arrays.py       many arrays in one kernel, by their addresses

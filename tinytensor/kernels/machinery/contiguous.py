@@ -37,11 +37,13 @@ def line(x, i):
     For arrays of any layout Numba does not know the distance between elements, and loops over them
     do not vectorise.
     """
-    return carray(_pointer(x.ctypes.data + i * x.strides[0]), x.shape[1], np.float32)
+    return carray(pointer(x.ctypes.data + i * x.strides[0]), x.shape[1], np.float32)
 
 
 @intrinsic
-def _pointer(typing, address):
+def pointer(typing, address):
+    """Cast an address to a pointer."""
+
     def generate(context, builder, _, values):
         return builder.inttoptr(values[0], ir.IntType(8).as_pointer())
 

@@ -74,7 +74,7 @@ def rearrange(depth, columns, x, x_row, x_step, y):
             for k in range(0, done, LANES):
                 for j in range(0, COLUMNS, LANES):
                     place = target + 4 * (k * COLUMNS + j)
-                    transpose_square(source + 4 * (j * x_step + k), x_step, place, COLUMNS)
+                    transpose_square(source + 4 * (j * x_step + k), x_step, LANES, place, COLUMNS)
         for k in range(done, depth):
             for j in range(width):
                 value = load(source + 4 * (k * x_row + j * x_step))

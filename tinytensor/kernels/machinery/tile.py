@@ -32,11 +32,11 @@ def _at(builder: Any, address: Any, distance: Any, kind: Any) -> Any:
     return builder.inttoptr(place, kind.as_pointer())
 
 
-def _load(builder: Any, address: Any, distance: Any, kind: Any = _VECTOR) -> Any:
+def load_at(builder: Any, address: Any, distance: Any, kind: Any = _VECTOR) -> Any:
     return builder.load(_at(builder, address, distance, kind), align=4)
 
 
-def _store(builder: Any, value: Any, address: Any, distance: Any) -> None:
+def store_at(builder: Any, value: Any, address: Any, distance: Any) -> None:
     builder.store(value, _at(builder, address, distance, value.type), align=4)
 
 
@@ -45,14 +45,23 @@ def _shuffle(builder: Any, x: Any, y: Any, places: list[int]) -> Any:
     return builder.shuffle_vector(x, y, ir.Constant(ir.VectorType(_INDEX, LANES), places))
 
 
-def _everywhere(builder: Any, number: Any) -> Any:
+def everywhere(builder: Any, number: Any) -> Any:
     """Return a vector with the same number in all lanes."""
     return _shuffle(builder, builder.insert_element(_ANY, number, _INDEX(0)), _ANY, [0] * LANES)
 
 
-def _multiply_add(builder: Any, x: Any, y: Any, z: Any) -> Any:
+def multiply_add(builder: Any, x: Any, y: Any, z: Any) -> Any:
     """x·y + z"""
     return builder.fadd(builder.fmul(x, y, flags=_FUSED), z, flags=_FUSED)
+
+
+def _rows(builder: Any, wanted: int, count: Any) -> list:
+    """Return the numbers 0 … wanted of rows, with the last of `count` repeated."""
+    last = builder.sub(count, _WORD(1))
+    return [
+        builder.select(builder.icmp_signed("<", _WORD(i), last), _WORD(i), last)
+        for i in range(wanted)
+    ]
 
 
 @intrinsic
@@ -68,13 +77,12 @@ def multiply_tile(typing, a, a_row, a_step, rows, b, depth, alpha, beta, c, c_ro
 
     def generate(context, builder, _, values):
         a, a_row, a_step, rows, b, depth, alpha, beta, c, c_row = values
-        last = builder.sub(rows, _WORD(1))
-        lines = []  # address of each row of a
-        for i in range(ROWS):
-            row = builder.select(builder.icmp_signed("<", _WORD(i), last), _WORD(i), last)
-            lines.append(builder.add(a, builder.mul(builder.mul(row, a_row), _WORD(4))))
+        lines = [  # address of each row of a
+            builder.add(a, builder.mul(builder.mul(row, a_row), _WORD(4)))
+            for row in _rows(builder, ROWS, rows)
+        ]
         sums = _outer_products(builder, lines, a_step, b, depth)
-        alpha, many_beta = _everywhere(builder, alpha), _everywhere(builder, beta)
+        alpha, many_beta = everywhere(builder, alpha), everywhere(builder, beta)
         with builder.if_else(builder.fcmp_ordered("==", beta, _NUMBER(0.0))) as (fresh, added):
             for branch, is_fresh in ((fresh, True), (added, False)):
                 with branch:
@@ -82,9 +90,9 @@ def multiply_tile(typing, a, a_row, a_step, rows, b, depth, alpha, beta, c, c_ro
                         place = builder.add(builder.mul(_WORD(i // 2), c_row), _WORD(i % 2 * LANES))
                         y = builder.fmul(alpha, total, flags=_FUSED)
                         if not is_fresh:
-                            before = _load(builder, c, place)
-                            y = _multiply_add(builder, many_beta, before, y)
-                        _store(builder, y, c, place)
+                            before = load_at(builder, c, place)
+                            y = multiply_add(builder, many_beta, before, y)
+                        store_at(builder, y, c, place)
         return context.get_dummy_value()
 
     return signature, generate
@@ -100,13 +108,13 @@ def _outer_products(builder: Any, lines: list, a_step: Any, b: Any, depth: Any) 
     k.add_incoming(_WORD(0), before)
     sums = [builder.phi(_VECTOR) for _ in range(2 * ROWS)]
     right = [
-        _load(builder, b, builder.add(builder.mul(k, _WORD(COLUMNS)), _WORD(half)))
+        load_at(builder, b, builder.add(builder.mul(k, _WORD(COLUMNS)), _WORD(half)))
         for half in (0, LANES)
     ]
     totals = []
     for i, line in enumerate(lines):
-        left = _everywhere(builder, _load(builder, line, builder.mul(k, a_step), _NUMBER))
-        totals += [_multiply_add(builder, left, right[half], sums[2 * i + half]) for half in (0, 1)]
+        left = everywhere(builder, load_at(builder, line, builder.mul(k, a_step), _NUMBER))
+        totals += [multiply_add(builder, left, right[half], sums[2 * i + half]) for half in (0, 1)]
     following = builder.add(k, _WORD(1))
     k.add_incoming(following, loop)
     for total, sum in zip(totals, sums, strict=True):
@@ -118,12 +126,17 @@ def _outer_products(builder: Any, lines: list, a_step: Any, b: Any, depth: Any) 
 
 
 @intrinsic
-def transpose_square(typing, x, x_row, y, y_row):
-    """y ← xᵀ for LANES × LANES numbers; x_row, y_row: distances between rows."""
+def transpose_square(typing, x, x_row, rows, y, y_row):
+    """y ← xᵀ for LANES × LANES numbers; x_row, y_row: distances between rows.
+
+    x has `rows` ≤ LANES rows; the last one is repeated.
+    """
 
     def generate(context, builder, _, values):
-        x, x_row, y, y_row = values
-        rows = [_load(builder, x, builder.mul(_WORD(i), x_row)) for i in range(LANES)]
+        x, x_row, count, y, y_row = values
+        rows = [
+            load_at(builder, x, builder.mul(row, x_row)) for row in _rows(builder, LANES, count)
+        ]
         half = LANES // 2
         while half:  # swap the upper right and lower left quarters, then those of each quarter
             left = [j if not j & half else LANES + j - half for j in range(LANES)]
@@ -135,11 +148,11 @@ def transpose_square(typing, x, x_row, y, y_row):
                     rows[i + half] = _shuffle(builder, *pair, right)
             half //= 2
         for i, row in enumerate(rows):
-            _store(builder, row, y, builder.mul(_WORD(i), y_row))
+            store_at(builder, row, y, builder.mul(_WORD(i), y_row))
         return context.get_dummy_value()
 
     word = types.intp
-    return types.void(word, word, word, word), generate
+    return types.void(word, word, word, word, word), generate
 
 
 @intrinsic
@@ -148,7 +161,7 @@ def copy_vector(typing, x, y):
 
     def generate(context, builder, _, values):
         x, y = values
-        _store(builder, _load(builder, x, _WORD(0)), y, _WORD(0))
+        store_at(builder, load_at(builder, x, _WORD(0)), y, _WORD(0))
         return context.get_dummy_value()
 
     return types.void(types.intp, types.intp), generate
@@ -159,7 +172,7 @@ def load(typing, x):
     """The number at x."""
 
     def generate(context, builder, _, values):
-        return _load(builder, values[0], _WORD(0), _NUMBER)
+        return load_at(builder, values[0], _WORD(0), _NUMBER)
 
     return types.float32(types.intp), generate
 
@@ -169,7 +182,7 @@ def store(typing, x, value):
     """x ← value"""
 
     def generate(context, builder, _, values):
-        _store(builder, values[1], values[0], _WORD(0))
+        store_at(builder, values[1], values[0], _WORD(0))
         return context.get_dummy_value()
 
     return types.void(types.intp, types.float32), generate
