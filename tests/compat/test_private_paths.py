@@ -26,6 +26,7 @@ from tinytensor.fx.proxy import Proxy
 from tinytensor.jit.annotations import BroadcastingList2, List
 from tinytensor.nn.parallel.distributed import DistributedDataParallel
 from tinytensor.nn.quantized import FloatFunctional
+from tinytensor.onnx.symbolic_helper import parse_args
 from tinytensor.profiler import ProfilerActivity, profile, record_function
 from tinytensor.serialization import load, save
 from tinytensor.utils.data._utils.collate import default_collate
@@ -56,6 +57,7 @@ def test_private_functions() -> None:
     assert tt._C._get_tracing_state() is None
     with pytest.raises(AttributeError, match="C\\+\\+"):
         tt._C._jit_pass_inline  # noqa: B018
+    assert tt.fx.node.Node is tt.fx.proxy.Node is tt.fx.graph_module.Node
     tt._check(True)
     with pytest.raises(RuntimeError, match="too short"):
         tt._check(False, lambda: "too short")
@@ -151,3 +153,17 @@ def test_foreach_refuses() -> None:
         tt._foreach_mul(tt.ones(2), 2.0)
     with pytest.raises(AttributeError):
         tt._foreach_nothing  # noqa: B018
+
+
+def test_onnx_forms_of_ops_are_never_asked_for() -> None:
+    from tinytensor.onnx import symbolic_helper, symbolic_opset11
+
+    @symbolic_helper.parse_args("v", "f")
+    def form(g: Any, x: Any, scale: float) -> Any:
+        return symbolic_opset11.mul(g, x, scale)
+
+    assert form.__name__ == "form"
+    tt.onnx.register_custom_op_symbolic("mine::op", form, 11)
+    assert tt.onnx.TrainingMode.EVAL.value == 0
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        tt.onnx.Nothing  # noqa: B018

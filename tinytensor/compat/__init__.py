@@ -73,6 +73,8 @@ PATHS = {
     "tinytensor.hub": "tinytensor.compat.hub",
     "tinytensor.nested": "tinytensor.compat.nested",
     "tinytensor.onnx": "tinytensor.compat.onnx",
+    "tinytensor.onnx.symbolic_helper": "tinytensor.compat.onnx",
+    "tinytensor.onnx.symbolic_opset11": "tinytensor.compat.onnx",
     "tinytensor.quantization": "tinytensor.compat.quantization",
     "tinytensor.serialization": "tinytensor.serialize",
     "tinytensor.utils.model_zoo": "tinytensor.compat.model_zoo",

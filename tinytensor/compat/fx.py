@@ -5,6 +5,7 @@ To see the ops that a module runs, use `tinytensor.graph.trace`.
 
 from __future__ import annotations
 
+import sys
 from typing import Any, NoReturn
 
 __path__: list[str] = []  # a package to importlib: compat.PATHS has modules below it
@@ -70,6 +71,13 @@ Target = Any
 def _copy_attr(from_module: Any, to_module: Any, target: str) -> NoReturn:
     """Raise NotImplementedError: there are no graph modules to copy between."""
     _missing("graph_module._copy_attr")
+
+
+def __getattr__(name: str) -> Any:
+    """fx.node, fx.proxy …: this module, which has the names of all of them."""
+    if name in ("graph", "graph_module", "node", "proxy"):
+        return sys.modules[__name__]
+    raise AttributeError(f"module 'tinytensor.fx' has no attribute {name!r}")
 
 
 __all__ = ["Graph", "GraphModule", "Node", "Proxy", "Tracer", "symbolic_trace", "wrap"]
