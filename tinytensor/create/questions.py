@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..autograd.arguments import require_tensor
 from ..autograd.variable import Variable
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ def numel(input: Tensor) -> int:
 
 def is_complex(input: Tensor) -> bool:
     """Whether the dtype is complex64 or complex128."""
-    return False
+    require_tensor("is_complex", input)
+    return input.is_complex()
 
 
 def is_nonzero(input: Tensor) -> bool:
