@@ -342,6 +342,18 @@ class Module(ModuleState, ModuleHooks):
             module = child
         return module
 
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Put a module at a path such as "blocks.0.attn"; with strict, only in place of another."""
+        if not target:
+            raise ValueError("set_submodule: got no target, expected a path such as 'blocks.0'")
+        if not isinstance(module, Module):
+            raise ValueError(f"set_submodule: got {type(module).__name__}, expected a Module")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if strict and name not in parent._modules:
+            raise AttributeError(f"set_submodule: there is no module {target!r}, and strict=True")
+        setattr(parent, name, module)
+
     def get_parameter(self, target: str) -> Parameter:
         """The parameter at a path such as "blocks.0.attn.weight"."""
         path, _, name = target.rpartition(".")

@@ -104,6 +104,20 @@ class ModuleState(StateDict):
 
         return self._apply(change)
 
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Any:
+        """Give parameters and buffers new memory on a device, with whatever it contains."""
+        modules = self.modules() if recurse else [self]
+        for module in modules:
+            for tensor in (*module._parameters.values(), *module._buffers.values()):
+                if tensor is not None:
+                    with tt.no_grad():
+                        where = tensor.device if device is None else device
+                        tensor.data = tt.empty_like(tensor.data, device=where)
+        return self
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """No effect: there is one way to run a module."""
+
     def cpu(self) -> Any:
         return self.to("cpu")
 

@@ -133,12 +133,13 @@ __all__ += ops.NAMES
 def __getattr__(name: str) -> Any:
     """Names found on first use.
 
-    `tinytensor.nn` and the other paths of `compat.PATHS` are imported then, and so is
-    `tinytensor.graph`, which training does not need. `tinytensor.exp_` is `Tensor.exp_`.
+    `tinytensor.nn` and the other paths of `compat.PATHS` are imported then, and so are
+    `tinytensor.graph` and `tinytensor.testing`, which training does not need. `tinytensor.exp_` is
+    `Tensor.exp_`.
     """
     if name == "default_generator":
         return random.default_generator_of("cpu")
-    if name == "graph" or f"{__name__}.{name}" in compat.PATHS:
+    if name in ("graph", "testing") or f"{__name__}.{name}" in compat.PATHS:
         return importlib.import_module(f"{__name__}.{name}")
     if name.startswith("_foreach_"):
         functions = importlib.import_module(f"{__name__}.compat.foreach").FUNCTIONS

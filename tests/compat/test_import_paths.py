@@ -25,7 +25,9 @@ from tinytensor.cuda.amp import autocast as cuda_autocast
 from tinytensor.gradcheck import gradgradcheck
 from tinytensor.jit import script
 from tinytensor.profiler import ProfilerActivity, profile, record_function
-from tinytensor.random import manual_seed
+from tinytensor.random import fork_rng, manual_seed
+from tinytensor.testing import assert_close
+import tinytensor._dynamo
 import tinytensor.functional as TF
 import tinytensor.autograd.profiler as profiler
 from tinytensor.utils.data.dataloader import DataLoader

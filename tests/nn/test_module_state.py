@@ -193,3 +193,29 @@ def test_a_copied_buffer_knows_whether_it_is_saved() -> None:
 
 
 test_same_as_pytorch = scenario.test()
+
+
+def test_to_empty() -> None:
+    net = nn.Sequential(nn.Linear(3, 4), nn.BatchNorm1d(4))
+    before = {name: tuple(value.shape) for name, value in net.state_dict().items()}
+    weight = net[0].weight
+    assert net.to_empty(device="cpu") is net and net[0].weight is weight
+    assert {name: tuple(value.shape) for name, value in net.state_dict().items()} == before
+    assert weight.requires_grad and net[1].num_batches_tracked.dtype == tt.int64
+
+
+def test_set_submodule() -> None:
+    net = nn.Sequential(nn.Sequential(nn.Linear(2, 2)), nn.ReLU())
+    net.set_submodule("0.0", nn.Linear(2, 5))
+    net.set_submodule("0.1", nn.Tanh())
+    assert net(tt.ones(1, 2)).shape == (1, 5) and len(net[0]) == 2
+    net.set_submodule("1", nn.Identity(), strict=True)
+    assert isinstance(net[1], nn.Identity)
+    with pytest.raises(ValueError, match="set_submodule: got no target"):
+        net.set_submodule("", nn.ReLU())
+    with pytest.raises(ValueError, match="set_submodule: got int, expected a Module"):
+        net.set_submodule("0", 3)  # type: ignore[arg-type]
+    with pytest.raises(AttributeError, match="has no module 'x'"):
+        net.set_submodule("x.y", nn.ReLU())
+    with pytest.raises(AttributeError, match="there is no module '5', and strict=True"):
+        net.set_submodule("5", nn.ReLU(), strict=True)
