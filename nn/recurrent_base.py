@@ -15,6 +15,8 @@ import numpy as np
 import tinytensor as tt
 from tinytensor.autograd.site import warn
 from tinytensor.errors import ShapeError
+from tinytensor.ops.autocast import lower
+from tinytensor.ops.autocast_setting import setting
 from tinytensor.tensor import Tensor
 
 from . import functional as F
@@ -212,7 +214,7 @@ class RNNBase(Module):
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         if isinstance(input, PackedSequence):
-            x, sizes = input.data, input.batch_sizes.tolist()
+            x, sizes = self._autocast(input.data), input.batch_sizes.tolist()
             self._check_input(x, 2)
             initial = self._initial(hx, x, sizes[0], input.sorted_indices)
             output, state = self._layers(x, sizes, initial)
@@ -229,6 +231,7 @@ class RNNBase(Module):
         batch_dim = 0 if self.batch_first and batched else 1
         x = input if batched else input.unsqueeze(1)  # (T, in) → (T, 1, in)
         x = x.transpose(0, 1).contiguous() if batch_dim == 0 else x  # (N, T, in) → (T, N, in)
+        x = self._autocast(x)
         self._check_input(x, 3)
         length, count, _ = x.shape
         if hx is not None and not batched:
@@ -325,7 +328,7 @@ class RNNBase(Module):
         if hx is None:
             zeros = tuple(like.new_zeros(count, size) for size in sizes)
             return [zeros] * self._runs
-        given = _parts(hx)
+        given = [self._autocast(part) for part in _parts(hx)]
         expected = [(self._runs, count, size) for size in sizes]
         shapes = [tuple(s.shape) for s in given]
         if shapes != expected:
@@ -338,6 +341,11 @@ class RNNBase(Module):
             given = [s.index_select(1, order) for s in given]
         return list(zip(*(s.unbind(0) for s in given)))
 
+    def _autocast(self, x: Tensor) -> Tensor:
+        """x as autocast converts it; GRU computes in the dtype of x."""
+        lowers = setting.active is not None and self.gates != 3
+        return lower((x,))[0] if lowers else x
+
     def _check_input(self, x: Tensor, dims: int) -> None:
         name = type(self).__name__
         if x.dim() != dims or x.shape[-1] != self.input_size:
@@ -347,7 +355,7 @@ class RNNBase(Module):
             )
         if not x.shape[0]:
             raise RuntimeError(f"{name}: the sequence has no steps, expected at least one")
-        if x.dtype != self.weight_ih_l0.dtype:
+        if x.dtype != self.weight_ih_l0.dtype and setting.active is None:
             raise ValueError(
                 f"{name}: input is {x.dtype}, the weights are {self.weight_ih_l0.dtype}; convert "
                 "one of them with .to(dtype)"

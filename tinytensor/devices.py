@@ -148,6 +148,14 @@ def gpu() -> Any:
     return _gpu
 
 
+def gpu_count() -> int:
+    """The number of GPUs; 0 without CuPy."""
+    try:
+        return int(gpu().cuda.runtime.getDeviceCount())
+    except DeviceError:
+        return 0
+
+
 def wait_for_gpu() -> None:
     """Wait until the GPU has finished its work; returns at once if CuPy is not in use."""
     if _gpu is not None:

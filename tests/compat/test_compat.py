@@ -31,7 +31,7 @@ def test_a_training_loop_with_all_the_trimmings() -> None:
         scaler.unscale_(optimizer)
         scaler.step(optimizer)
         scaler.update()
-    assert loss.item() < first / 2 and loss.dtype == torch.float32
+    assert loss.item() < first / 2 and loss.dtype == torch.float16
 
 
 def test_typed_constructors() -> None:

@@ -1,6 +1,7 @@
 """PyTorch's names that have no effect here, and PyTorch's import paths.
 
-amp.py            autocast, GradScaler: every op runs in the dtype of its tensors
+amp.py            autocast: products in bfloat16, losses in float32, on a CPU
+grad_scaler.py    GradScaler
 cuda_amp.py       the same under their older names
 backends/         flags of cuDNN, MKL …
 distributed.py    one process, of rank 0

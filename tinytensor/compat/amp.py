@@ -1,87 +1,150 @@
-"""Mixed precision, in name only: every op runs in the dtype of its tensors.
+"""Mixed precision: `autocast`, as PyTorch does it on a CPU; GradScaler is in grad_scaler.py.
 
-A training loop with `autocast` and a `GradScaler` runs unchanged, in full precision.
+Under `autocast("cpu")` matrix products, convolutions and attention compute in bfloat16 (or
+float16), losses in float32; see ops/autocast.py. On a GPU every op runs in the dtype of its
+tensors: `autocast("cuda")` has no effect, and warns where there is no GPU.
 """
 
 from __future__ import annotations
 
-from contextlib import ContextDecorator
+import functools
+import warnings
+from collections.abc import Callable
 from typing import Any
 
-from ..dtype import bfloat16, float16
+from ..devices import gpu_count
+from ..dtype import DType, bfloat16, float16
+from ..ops.autocast_setting import setting
+from .grad_scaler import GradScaler
+
+DEVICES = ("cpu", "cuda", "ipu", "xpu", "hip", "maia", "xla", "lazy", "mps", "meta", "hpu", "mtia")
 
 
-class autocast(ContextDecorator):
-    """A context manager and decorator without effect."""
+class autocast:
+    """A context manager and decorator: products in `dtype`, losses in float32, on a CPU.
+
+    dtype: bfloat16 (by default) or float16. enabled: False switches an outer autocast off.
+    cache_enabled: cast each parameter once within the outermost autocast.
+    """
 
     def __init__(self, device_type: str = "cpu", dtype: Any = None, enabled: bool = True,
                  cache_enabled: bool | None = None):  # fmt: skip
-        self.device_type, self.dtype, self.enabled = device_type, dtype, enabled
+        if not isinstance(device_type, str):
+            raise ValueError(
+                f"autocast: got device_type of type {type(device_type).__name__}, expected a string"
+            )
+        if device_type not in DEVICES:
+            raise RuntimeError(
+                f"autocast: got device_type {device_type!r}, expected one of {', '.join(DEVICES)}"
+            )
+        self.device = device_type
+        self.fast_dtype: DType = get_autocast_dtype(device_type) if dtype is None else dtype
+        self._cache_enabled = setting.caches if cache_enabled is None else cache_enabled
+        self._enabled = enabled and self._supported()
+        self._before: list[tuple] = []
+
+    def _supported(self) -> bool:
+        """Whether autocast can be on; warns if it is switched off."""
+        if self.device == "cuda" and not gpu_count():
+            warnings.warn(
+                "autocast: CUDA is not available. Disabling autocast.", UserWarning, stacklevel=3
+            )
+            return False
+        if self.device == "cpu" and self.fast_dtype not in (bfloat16, float16):
+            warnings.warn(
+                f"autocast: got dtype {self.fast_dtype}, but on a CPU only bfloat16 and float16 "
+                "are supported. Disabling autocast.",
+                UserWarning,
+                stacklevel=3,
+            )
+            return False
+        return True
 
     def __enter__(self) -> autocast:
+        self._before.append((setting.active, setting.dtype, setting.caches))
+        setting.nesting += 1
+        setting.caches = self._cache_enabled
+        if self.device == "cpu":
+            setting.dtype = self.fast_dtype
+            setting.turn(self._enabled)
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        pass
+        setting.active, setting.dtype, setting.caches = self._before.pop()
+        setting.nesting -= 1
+        if not setting.nesting:
+            setting.cache.clear()
 
+    def __call__(self, function: Callable) -> Callable:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            with self:
+                return function(*args, **kwargs)
 
-class GradScaler:
-    """Scales nothing: losses and gradients keep the dtype of their tensors."""
-
-    def __init__(self, device: Any = "cuda", *args: Any, enabled: bool = True, **options: Any):
-        self._enabled = enabled
-
-    def is_enabled(self) -> bool:
-        return False
-
-    def scale(self, outputs: Any) -> Any:
-        return outputs
-
-    def unscale_(self, optimizer: Any) -> None:
-        pass
-
-    def step(self, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
-        return optimizer.step(*args, **kwargs)
-
-    def update(self, new_scale: Any = None) -> None:
-        pass
-
-    def get_scale(self) -> float:
-        return 1.0
-
-    def state_dict(self) -> dict:
-        return {}
-
-    def load_state_dict(self, state_dict: dict) -> None:
-        pass
+        return call
 
 
 def is_autocast_enabled(device_type: str | None = None) -> bool:
-    """False: `autocast` has no effect."""
-    return False
+    """Whether autocast is on; only on a CPU it has an effect."""
+    return device_type == "cpu" and setting.active is not None
 
 
 def is_autocast_cpu_enabled() -> bool:
-    """False: `autocast` has no effect."""
-    return False
+    """Whether autocast is on, on the CPU."""
+    return setting.active is not None
 
 
-def get_autocast_dtype(device_type: str) -> Any:
-    """PyTorch's default for the device, which no op uses: float16 on a GPU, bfloat16 elsewhere."""
-    return float16 if device_type == "cuda" else bfloat16
+def get_autocast_dtype(device_type: str) -> DType:
+    """The dtype that autocast computes products in, or would if it were on."""
+    return setting.dtype if device_type == "cpu" else float16
 
 
-def get_autocast_gpu_dtype() -> Any:
-    """float16, which no op uses."""
+def get_autocast_cpu_dtype() -> DType:
+    """The dtype that autocast computes products in, or would if it were on."""
+    return setting.dtype
+
+
+def get_autocast_gpu_dtype() -> DType:
+    """float16, which no op uses: on a GPU autocast has no effect."""
     return float16
 
 
-def get_autocast_cpu_dtype() -> Any:
-    """bfloat16, which no op uses."""
-    return bfloat16
+def set_autocast_enabled(device_type: Any, enabled: Any = None) -> None:
+    """Switch autocast on or off, outside of a `with`."""
+    if device_type == "cpu":
+        setting.turn(bool(enabled))
+
+
+def set_autocast_dtype(device_type: str, dtype: DType) -> None:
+    """Set the dtype of autocast."""
+    if device_type == "cpu":
+        setting.dtype = dtype
+        setting.turn(setting.active is not None)
+
+
+def is_autocast_cache_enabled() -> bool:
+    """Whether each parameter is cast once within the outermost autocast."""
+    return setting.caches
+
+
+def set_autocast_cache_enabled(enabled: bool) -> None:
+    setting.caches = enabled
+
+
+def clear_autocast_cache() -> None:
+    """Forget the parameters that were cast."""
+    setting.cache.clear()
+
+
+def is_autocast_available(device_type: str) -> bool:
+    """Whether autocast accepts this type of device."""
+    return device_type == "cpu" or (device_type == "cuda" and gpu_count() > 0)
 
 
 __all__ = [
-    "GradScaler", "autocast", "get_autocast_cpu_dtype", "get_autocast_dtype",
-    "get_autocast_gpu_dtype", "is_autocast_cpu_enabled", "is_autocast_enabled",
+    "GradScaler", "autocast", "clear_autocast_cache", "get_autocast_cpu_dtype",
+    "get_autocast_dtype", "get_autocast_gpu_dtype", "is_autocast_cache_enabled",
+    "is_autocast_cpu_enabled",
+    "is_autocast_enabled", "set_autocast_cache_enabled", "set_autocast_dtype",
+    "set_autocast_enabled",
 ]  # fmt: skip

@@ -11,7 +11,6 @@ from .. import devices
 from ..compat import cuda_amp as amp  # noqa: F401
 from ..create.generator import default_generator_of
 from ..devices import device
-from ..errors import DeviceError
 from ..errors import OutOfMemoryError as OutOfMemoryError
 
 
@@ -22,10 +21,7 @@ def is_available() -> bool:
 
 def device_count() -> int:
     """The number of GPUs."""
-    try:
-        return int(devices.gpu().cuda.runtime.getDeviceCount())
-    except DeviceError:
-        return 0
+    return devices.gpu_count()
 
 
 def current_device() -> int:

@@ -10,6 +10,7 @@ from ..autograd.forward_ad import differentiated
 from ..autograd.settings import is_grad_enabled
 from ..autograd.variable import Variable, unwrap, wrap
 from ..backend import Array, xp
+from ..ops.autocast import in_float32
 from ..ops.complex_numbers import conj, real
 from ..ops.matrix import diag_embed
 from ..ops.partial_views import diagonal
@@ -75,6 +76,7 @@ def _eig(x: Any) -> tuple:
     return tuple([y.astype(dtype) for y in lapack("linalg.eig", "eig", x)])
 
 
+@in_float32
 def eig(A: Tensor) -> linalg_eig:
     """(eigenvalues, eigenvectors), both complex: (…, n, n) → (…, n), (…, n, n), as columns.
 
@@ -84,6 +86,7 @@ def eig(A: Tensor) -> linalg_eig:
     return linalg_eig(*Eig.apply(A, True))
 
 
+@in_float32
 def eigvals(A: Tensor) -> Tensor:
     """The eigenvalues, complex, in no order: (…, n, n) → (…, n)."""
     check_square("linalg.eigvals", A)

@@ -11,6 +11,7 @@ from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap, wrap
 from ..backend import Array, xp
 from ..errors import ShapeError
+from ..ops.autocast import in_float32
 from ..ops.return_types import linalg_lstsq
 from .checks import (
     broadcast_batch,
@@ -87,6 +88,7 @@ def _limit(name: str, value: Any, what: str, like: Array) -> Any:
     return array
 
 
+@in_float32
 def pinv(
     A: Tensor,
     rtol: Any = None,
@@ -110,11 +112,13 @@ def _pseudo_inverse(name: str, A: Any, atol: Any, rtol: Any, hermitian: bool) ->
     return Pinv.apply(A, *_limits(name, unwrap(A), atol, rtol), bool(hermitian))
 
 
+@in_float32
 def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     """The pseudo-inverse; `linalg.pinv` is its successor. rcond: the relative limit for zeros."""
     return _pseudo_inverse("pinverse", input, None, rcond, False)
 
 
+@in_float32
 def matrix_rank(
     A: Tensor,
     tol: Any = None,
@@ -147,6 +151,7 @@ def matrix_rank(
 # ------------------------------------------------------------------------------------------
 
 
+@in_float32
 def lstsq(
     A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None
 ) -> linalg_lstsq:

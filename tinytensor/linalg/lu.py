@@ -15,6 +15,7 @@ from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap, wrap
 from ..backend import Array, xp
 from ..errors import ShapeError
+from ..ops.autocast import in_float32
 from ..ops.gather import take_along_dim
 from ..ops.join import cat
 from ..ops.matrix import tril, triu
@@ -166,6 +167,7 @@ def _factored(name: str, A: Any, pivot: bool) -> tuple[Any, Array, Array]:
 # ------------------------------------------------------------------------------------------
 
 
+@in_float32
 def lu_factor_ex(
     A: Tensor, *, pivot: bool = True, check_errors: bool = False
 ) -> linalg_lu_factor_ex:
@@ -177,6 +179,7 @@ def lu_factor_ex(
     return linalg_lu_factor_ex(packed, wrap(pivots), wrap(info))
 
 
+@in_float32
 def lu_factor(A: Tensor, *, pivot: bool = True) -> linalg_lu_factor:
     """(LU, pivots) of A = P·L·U: L below the diagonal of LU, U on and above it.
 
@@ -194,6 +197,7 @@ ZERO = (
 )
 
 
+@in_float32
 def lu(A: Tensor, *, pivot: bool = True) -> linalg_lu:
     """(P, L, U) with A = P·L·U: a permutation, unit lower triangular and upper triangular."""
     check_flags("linalg.lu", pivot=pivot)
@@ -233,6 +237,7 @@ def _check_pivots(name: str, pivots: Any) -> None:
         raise RuntimeError(f"{name}: pivots has dtype {pivots.dtype}, expected int32")
 
 
+@in_float32
 def lu_solve(
     LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False
 ) -> Tensor:

@@ -10,6 +10,7 @@ from ..autograd.variable import unwrap, wrap
 from ..backend import xp
 from ..dtype import to_numpy_dtype
 from ..errors import ShapeError
+from ..ops.autocast import in_float32
 from ..ops.dims import accepts_axis, distinct_dims, normalize_dims
 from ..ops.masked import masked_fill
 from ..ops.minmax import amax, amin
@@ -151,6 +152,7 @@ def norm(
     return vector_norm(A, ord, dims, keepdim, dtype=dtype)
 
 
+@in_float32
 def cond(A: Tensor, p: float | str | None = None) -> Tensor:
     """The condition number ‖A‖ₚ·‖A⁻¹‖ₚ of each matrix: (…, n, n) → (…).
 

@@ -8,6 +8,7 @@ from ..autograd.arguments import check_flags
 from ..autograd.variable import unwrap, wrap
 from ..backend import xp
 from ..ops import return_types
+from ..ops.autocast import in_float32
 from .checks import check_matrix, transposed
 from .least_squares import pinverse
 from .lu import lu_factor_ex, lu_unpack
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
+@in_float32
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> return_types.svd:
     """(U, S, V) with input = U·diag(S)·Vᵀ; `linalg.svd`, which returns Vᵀ, is its successor.
 
@@ -39,6 +41,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> return_typ
     return return_types.svd(nothing[0], svdvals(input), nothing[1])
 
 
+@in_float32
 def qr(input: Tensor, some: bool = True) -> return_types.qr:
     """(Q, R) with input = Q·R; `linalg.qr` is its successor. some=False: Q is square."""
     check_flags("qr", some=some)
@@ -46,6 +49,7 @@ def qr(input: Tensor, some: bool = True) -> return_types.qr:
     return return_types.qr(*linalg_qr(input, "reduced" if some else "complete"))
 
 
+@in_float32
 def geqrf(input: Tensor) -> return_types.geqrf:
     """(a, tau): R on and above a's diagonal, and below it the vectors of Householder's Q.
 
@@ -57,12 +61,14 @@ def geqrf(input: Tensor) -> return_types.geqrf:
     return return_types.geqrf(wrap(transposed(h).copy()), wrap(tau))
 
 
+@in_float32
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """L with L·Lᵀ = input; `linalg.cholesky` is its successor. upper=True: U with Uᵀ·U = input."""
     check_flags("cholesky", upper=upper)
     return linalg_cholesky(input, upper=upper)
 
 
+@in_float32
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple:
     """(LU, pivots), and info with get_infos=True; see `linalg.lu_factor_ex`, its successor."""
     check_flags("lu", pivot=pivot, get_infos=get_infos)
@@ -70,6 +76,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple:
     return (LU, pivots, info) if get_infos else (LU, pivots)
 
 
+@in_float32
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """X with A·X = input, from the result of `lu(A)`; `linalg.lu_solve` is its successor."""
     return linalg_lu_solve(LU_data, LU_pivots, input)

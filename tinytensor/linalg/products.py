@@ -13,6 +13,8 @@ from ..autograd.op import Op
 from ..autograd.variable import unwrap, wrap
 from ..backend import Array, xp
 from ..errors import ShapeError
+from ..ops.autocast import in_float32, lower
+from ..ops.autocast_setting import setting
 from ..ops.broadcast import atleast_1d, broadcast_tensors, common_shape
 from ..ops.convert import clone
 from ..ops.dims import as_ints, normalize_dim
@@ -103,6 +105,7 @@ def _exponential(x: Array) -> Array:
     return y
 
 
+@in_float32
 def matrix_exp(A: Tensor) -> Tensor:
     """e to the power of each matrix: (…, n, n) → (…, n, n)."""
     check_square("linalg.matrix_exp", A)
@@ -182,6 +185,8 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     require_tensor("linalg.vecdot", x)
     require_tensor("linalg.vecdot", y)
     check_float("linalg.vecdot", x)
+    if setting.active is not None:
+        x, y = lower((x, y))
     check_same("linalg.vecdot", x, y)
     return (x * y).sum(dim)
 
@@ -227,6 +232,7 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
     return cat([ones, powers], -1)
 
 
+@in_float32
 def householder_product(A: Tensor, tau: Tensor) -> Tensor:
     """The first n columns of H₁·H₂⋯H_k, with Hᵢ = 1 − τᵢ·vᵢ·vᵢᵀ, as `geqrf` returns v and τ.
 
@@ -263,6 +269,7 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
 # ------------------------------------------------------------------------------------------
 
 
+@in_float32
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of A as a map from its last dimensions to its first `ind` ones.
 
@@ -281,6 +288,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     return inv(A.reshape((math.prod(first), math.prod(last)))).reshape(last + first)
 
 
+@in_float32
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
     """X with tensordot(A, X, X.ndim) = B. `dims` of A are moved to its end first."""
     name = "linalg.tensorsolve"

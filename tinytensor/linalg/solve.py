@@ -11,6 +11,7 @@ from ..autograd.op import Op
 from ..autograd.variable import unwrap, wrap
 from ..backend import Array, xp
 from ..errors import ShapeError
+from ..ops.autocast import in_float32
 from ..ops.clamp import where
 from ..ops.reduce import prod
 from ..ops.return_types import linalg_inv_ex, linalg_slogdet, linalg_solve_ex
@@ -68,6 +69,7 @@ def _solve_singular(a: Array, b: Array) -> tuple[Array, int]:
         return solve_factored(packed, pivots, b), int(info)
 
 
+@in_float32
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> linalg_inv_ex:
     """(inverse, info): as `inv`, but info > 0 instead of an error where there is no inverse.
 
@@ -82,6 +84,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> linalg_inv_ex:
     return linalg_inv_ex(y, wrap(info))
 
 
+@in_float32
 def inv(A: Tensor) -> Tensor:
     """The inverse of a square matrix, or of each in a batch: (…, n, n) → (…, n, n)."""
     return _inverse("linalg.inv", A)
@@ -153,6 +156,7 @@ def _solve(name: str, A: Any, B: Any, left: bool) -> tuple[Any, Array]:
     return (X.reshape(X.shape[:-1]) if vectors else X), info
 
 
+@in_float32
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """X with A·X = B: (…, n, n) and (…, n, k) → (…, n, k), or (…, n) and (…, n) → (…, n).
 
@@ -164,6 +168,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     return X
 
 
+@in_float32
 def solve_ex(
     A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False
 ) -> linalg_solve_ex:

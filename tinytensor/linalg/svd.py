@@ -16,6 +16,7 @@ from ..autograd.op import Op
 from ..autograd.settings import is_grad_enabled
 from ..autograd.variable import Variable, unwrap, wrap
 from ..backend import Array, xp
+from ..ops.autocast import in_float32
 from ..ops.join import cat
 from ..ops.matrix import diag_embed, tril
 from ..ops.partial_views import diagonal
@@ -107,6 +108,7 @@ def _plus(a: Any, b: Any) -> Any:
     return b if a is None else a + b
 
 
+@in_float32
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> linalg_svd:
     """(U, S, Vh) with A = U·diag(S)·Vh and descending singular values S.
 
@@ -120,6 +122,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
     return linalg_svd(U, s, transposed(V))
 
 
+@in_float32
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values in descending order: (…, m, n) → (…, min(m, n))."""
     check_matrix("linalg.svdvals", A)
@@ -175,6 +178,7 @@ def _triangle(name: str, UPLO: Any) -> str:
     return UPLO.upper()
 
 
+@in_float32
 def eigh(A: Tensor, UPLO: str = "L") -> linalg_eigh:
     """(eigenvalues, eigenvectors) of symmetric matrices: ascending values, vectors as columns.
 
@@ -184,6 +188,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> linalg_eigh:
     return linalg_eigh(*Eigh.apply(A, _triangle("linalg.eigh", UPLO)))
 
 
+@in_float32
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of symmetric matrices in ascending order: (…, n, n) → (…, n)."""
     check_square("linalg.eigvalsh", A)
@@ -240,6 +245,7 @@ class QrComplete(Op):
         raise RuntimeError(f"linalg.qr: the derivative {why}; use mode='reduced'")
 
 
+@in_float32
 def qr(A: Tensor, mode: str = "reduced") -> linalg_qr:
     """(Q, R) with A = Q·R: orthonormal columns, and an upper triangular matrix.
 

@@ -11,6 +11,7 @@ from ..autograd.op import Op
 from ..autograd.variable import wrap
 from ..backend import Array, xp
 from ..errors import ShapeError
+from ..ops.autocast import in_float32
 from ..ops.matrix import tril, triu
 from ..ops.return_types import linalg_cholesky_ex
 from ..ops.return_types import triangular_solve as triangular_solve_result
@@ -84,6 +85,7 @@ def solve_rows(a: Any, b: Any, upper: bool, unit: bool = False) -> Any:
     return transposed(SolveTriangular.apply(transposed(a), transposed(b), not upper, unit))
 
 
+@in_float32
 def solve_triangular(
     A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
 ) -> Tensor:
@@ -109,6 +111,7 @@ def solve_triangular(
     return solve_rows(A, B, bool(upper), bool(unitriangular))
 
 
+@in_float32
 def triangular_solve(
     input: Tensor,
     A: Tensor,
@@ -187,6 +190,7 @@ def _cholesky(name: str, A: Any, upper: bool) -> tuple[Any, Array]:
     return Cholesky.apply(A, info), info
 
 
+@in_float32
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     """L, lower triangular, with L·Lᵀ = A, for a symmetric positive definite A.
 
@@ -198,6 +202,7 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     return L
 
 
+@in_float32
 def cholesky_ex(
     A: Tensor, *, upper: bool = False, check_errors: bool = False
 ) -> linalg_cholesky_ex:
@@ -231,6 +236,7 @@ class CholeskySolve(Op):
         return db, -((product + transposed(product)) @ L)
 
 
+@in_float32
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """X with A·X = input, from input2, the Cholesky factor of A.
 
@@ -250,6 +256,7 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
     return CholeskySolve.apply(B, transposed(L) if upper else L)
 
 
+@in_float32
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """A⁻¹ from the Cholesky factor of A: (…, n, n) → (…, n, n)."""
     check_flags("cholesky_inverse", upper=upper)

@@ -29,11 +29,13 @@ Losses
 Shared by them, without an op to call
     promote (dtypes), dims (arguments that name dimensions), parse_index,
     accumulate (y[i] += x), windows, blockwise (large arrays in blocks), loss_reduction (mean, sum
-    or none), return_types, half_precision (float16 and bfloat16)
+    or none), return_types, half_precision (float16 and bfloat16), autocast, autocast_rules and
+    autocast_setting (16 bits for products)
 """
 
 from typing import TYPE_CHECKING
 
+from . import autocast_rules as autocast_rules  # lists which ops autocast casts
 from . import half_precision as half_precision  # changes how ops run on 16-bit tensors
 from .activation import *
 from .adaptive_pooling import *

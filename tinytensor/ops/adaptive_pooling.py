@@ -9,6 +9,7 @@ import numpy as np
 
 from ..autograd.variable import unwrap
 from ..backend import xp
+from .autocast import in_float32
 from .gather import gather
 from .join import cat
 from .minmax import max
@@ -36,6 +37,7 @@ def adaptive_avg_pool2d(input: Tensor, output_size: Sizes) -> Tensor:
     return _average("adaptive_avg_pool2d", 2, input, output_size)
 
 
+@in_float32
 def adaptive_avg_pool3d(input: Tensor, output_size: Sizes) -> Tensor:
     """`adaptive_avg_pool2d` over volumes: (N, C, D, H, W) → (N, C, D', H', W')."""
     return _average("adaptive_avg_pool3d", 3, input, output_size)

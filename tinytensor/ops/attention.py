@@ -13,6 +13,7 @@ from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..errors import ShapeError
 from ..kernels.machinery.route import accelerated
+from .autocast_setting import mixes
 from .broadcast import expands_to
 from .dropout import check_probability, random_mask, scale_of_kept
 
@@ -121,10 +122,12 @@ def _check(name: str, query: Any, key: Any, value: Any) -> None:
                 f"{name}: {what} has shape {array.shape}, expected at least 2 dimensions, "
                 "(…, length, width)"
             )
-        if array.dtype != given["query"].dtype or array.dtype.kind not in "fV":
+        dtype = given["query"].dtype
+        same = array.dtype == dtype or mixes(array.dtype, dtype)
+        if not same or array.dtype.kind not in "fV":
             raise RuntimeError(
-                f"{name}: {what} is {array.dtype}, query is {given['query'].dtype}, expected one "
-                "floating point dtype"
+                f"{name}: {what} is {array.dtype}, query is {dtype}, expected one floating point "
+                "dtype"
             )
     if query.shape[-1] != key.shape[-1]:
         raise ShapeError(
@@ -198,7 +201,8 @@ def _bias(name: str, attn_mask: Any, is_causal: bool, shape: tuple, like: Array)
             "with tril, and leave is_causal out"
         )
     mask = unwrap(attn_mask)
-    if mask.dtype.kind != "b" and mask.dtype != like.dtype:
+    fits = mask.dtype.kind == "b" or mask.dtype == like.dtype or mixes(mask.dtype, like.dtype)
+    if not fits:
         raise RuntimeError(
             f"{name}: attn_mask is {mask.dtype}, expected bool (True: may attend) or {like.dtype} "
             "(added to the scores)"

@@ -13,7 +13,7 @@ from ..errors import ShapeError
 from ..kernels.machinery.route import accelerated
 from .layer_norm import LayerNorm, check_parameter
 from .power import rsqrt
-from .promote import require_float
+from .promote import cast, require_float
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -123,7 +123,8 @@ def batch_norm(
             "batch_norm: running_mean and running_var are needed in evaluation; "
             "pass them, or training=True"
         )
-    return _with_running(input, running_mean, running_var, weight, bias, eps, shape)
+    y = _with_running(input, running_mean, running_var, weight, bias, eps, shape)
+    return cast(y, unwrap(input).dtype)
 
 
 def _with_running(

@@ -16,6 +16,7 @@ from ..autograd.op import Op
 from ..autograd.variable import wrap_like
 from ..backend import Array, xp
 from ..dtype import complex_dtype
+from .autocast import in_float32
 from .convert import contiguous
 from .promote import as_float, not_zero, zeros_for
 from .shape import matrix_transpose, t
@@ -76,6 +77,7 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     return Complex.apply(real, imag)
 
 
+@in_float32
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """abs·(cos angle + i·sin angle), elementwise."""
     _parts("polar", abs, angle)

@@ -159,7 +159,7 @@ def _targets(
 ) -> tuple[Array, Array, Array]:
     """(class, whether it counts, its weight) for each row of `_as_rows(input)`, each (M)."""
     if weight is not None:
-        require_same_dtype(name, "weight", weight, input)
+        require_same_dtype(name, "weight", weight, input, autocasts=True)
     shape = unwrap(input).shape
     expected = shape[:1] + shape[2:] if len(shape) > 1 else ()
     numbers = unwrap(target)

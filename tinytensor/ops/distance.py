@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ..autograd.arguments import array_of, check_flags, check_given, require_tensor
 from ..backend import xp
 from ..errors import ShapeError
+from .autocast import in_float32
 from .broadcast import broadcast_tensors
 from .clamp import clamp_min
 from .dims import accepts_axis
@@ -56,6 +57,7 @@ MODES = (
 )
 
 
+@in_float32
 def cdist(
     x1: Tensor,
     x2: Tensor,
@@ -89,6 +91,7 @@ def cdist(
     return norm(rows - columns, p, -1)
 
 
+@in_float32
 def pdist(input: Tensor, p: float = 2) -> Tensor:
     """‖a − b‖ₚ for each two rows a, b of input (N, M): (N·(N − 1)/2), as (0, 1), (0, 2), …"""
     array = array_of("pdist", input)

@@ -9,6 +9,7 @@ from ..autograd.arguments import array_of, check_flags, check_given, require_ten
 from ..autograd.site import warn
 from ..autograd.variable import unwrap
 from ..backend import xp
+from .autocast import in_float32
 from .clamp import where
 from .loss_reduction import reduce_loss, reduction_of
 from .pointwise import exp, log
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
+@in_float32
 def kl_div(
     input: Tensor,
     target: Tensor,
@@ -52,6 +54,7 @@ def kl_div(
     return total / input.shape[0] if by_batch and input.ndim else total
 
 
+@in_float32
 def poisson_nll_loss(
     input: Tensor,
     target: Tensor,

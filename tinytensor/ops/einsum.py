@@ -17,6 +17,8 @@ from ..autograd.variable import Variable, unwrap
 from ..backend import Array, is_array
 from ..errors import ShapeError
 from ..out import takes_out
+from .autocast import switched_off
+from .autocast_setting import setting
 from .dims import distinct_dims
 from .matmul import check_operands
 from .partial_views import diagonal
@@ -309,8 +311,13 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
             )
         in_b[j] = i
     needed = tuple(i for i in (*in_a, *in_b) if (i in in_a) != (i in in_b))
-    y, _ = _pair("tensordot", a, b, tuple(in_a), tuple(in_b), needed)
-    return cast(y, unwrap(a).dtype)  # summed integers are int64
+    if not needed and setting.active is not None:  # autocast leaves a sum of all products as it is
+        with switched_off():
+            y, _ = _pair("tensordot", a, b, tuple(in_a), tuple(in_b), needed)
+    else:
+        y, _ = _pair("tensordot", a, b, tuple(in_a), tuple(in_b), needed)
+    dtype = unwrap(a).dtype
+    return y if dtype.kind in "fcV" else cast(y, dtype)  # summed integers are int64
 
 
 def _contracted(dims: Any, rank_a: int, rank_b: int) -> tuple[Sequence[int], Sequence[int]]:

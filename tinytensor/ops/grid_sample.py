@@ -15,6 +15,7 @@ from ..autograd.site import warn
 from ..autograd.variable import unwrap, wrap_like
 from ..backend import Array, xp
 from ..errors import ShapeError
+from .autocast import in_float32
 from .clamp import where
 from .embedding import Embedding
 from .matmul import matmul
@@ -43,6 +44,7 @@ class Follow(Op):
         return g * slope
 
 
+@in_float32
 def grid_sample(
     input: Tensor,
     grid: Tensor,

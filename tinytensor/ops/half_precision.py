@@ -24,6 +24,8 @@ from ..autograd.variable import Variable
 from ..backend import is_array
 from ..dtype import on_first_use
 from .arithmetic import Add, FloorDivide, Remainder, Sub
+from .autocast import cast_arguments
+from .autocast_setting import setting
 from .convert import Clone, ToDevice
 from .power import PowScalar
 from .promote import Cast, cast
@@ -56,6 +58,8 @@ def _half_of(args: tuple) -> np.dtype | None:
 
 def apply(cls: Any, *args: Any) -> Any:
     """`Op.apply` for programs that have 16-bit tensors."""
+    if setting.active is not None:
+        args = cast_arguments(cls, args)
     dtype = _half_of(args)
     if dtype is None or cls.view or cls in EXACT:
         return _plain(cls, *args)

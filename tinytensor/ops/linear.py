@@ -12,6 +12,7 @@ from ..errors import ShapeError
 from ..kernels.machinery.route import accelerated
 from ..out import takes_out
 from .arithmetic import add
+from .autocast import without_autocast
 from .broadcast import expands_to
 from .einsum import einsum
 from .matmul import check_operands, check_ranks, matmul, product, product_gradients, rows
@@ -83,6 +84,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return Linear.apply(input, weight, bias)
 
 
+@without_autocast
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """yₒ = input1ᵀ·weightₒ·input2 + biasₒ.
 

@@ -9,6 +9,7 @@ from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from .activation import logsigmoid
+from .autocast import in_float32
 from .clamp import clamp, clamp_min
 from .loss_reduction import (
     reduce_loss,
@@ -95,6 +96,7 @@ def mse_loss(
     return _weighted_mean(loss, weight, reduction, "mse_loss", input)
 
 
+@in_float32
 def l1_loss(
     input: Tensor,
     target: Tensor,

@@ -10,6 +10,7 @@ from ..autograd.variable import unwrap
 from ..backend import xp
 from ..errors import ShapeError
 from .activation import logsigmoid, softplus
+from .autocast import in_float32
 from .clamp import clamp_min, minimum, where
 from .distance import pairwise_distance
 from .loss_reduction import reduce_loss, reduction_of
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
+@in_float32
 def margin_ranking_loss(
     input1: Tensor,
     input2: Tensor,
@@ -45,6 +47,7 @@ def margin_ranking_loss(
     return reduce_loss(clamp_min(margin - target * (input1 - input2), 0), reduction)
 
 
+@in_float32
 def hinge_embedding_loss(
     input: Tensor,
     target: Tensor,
@@ -60,6 +63,7 @@ def hinge_embedding_loss(
     return reduce_loss(near + far, reduction)
 
 
+@in_float32
 def cosine_embedding_loss(
     input1: Tensor,
     input2: Tensor,
@@ -91,6 +95,7 @@ def cosine_embedding_loss(
     return reduce_loss(alike + unlike, reduction)
 
 
+@in_float32
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -150,6 +155,7 @@ def _triplet_loss(
     return reduce_loss(clamp_min(margin + near - far, 0), reduction)
 
 
+@in_float32
 def soft_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -185,6 +191,7 @@ def multilabel_soft_margin_loss(
     return reduce_loss(loss.mean(axis=-1), reduction)
 
 
+@in_float32
 def multi_margin_loss(
     input: Tensor,
     target: Tensor,
@@ -228,6 +235,7 @@ def multi_margin_loss(
     return reduce_loss(loss.reshape(tuple(target.shape)), reduction)
 
 
+@in_float32
 def multilabel_margin_loss(
     input: Tensor,
     target: Tensor,

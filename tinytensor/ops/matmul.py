@@ -17,6 +17,7 @@ from ..errors import ShapeError
 from ..kernels.machinery.route import accelerated
 from ..out import takes_out
 from .arithmetic import mul
+from .autocast_setting import mixes
 from .dims import normalize_dim
 from .promote import promote
 
@@ -46,6 +47,12 @@ class Matmul(Op):
     def backward(self, g: Any) -> Any:
         a, b = self.saved
         return product_gradients(g, a, b, *self.shapes)
+
+
+class VectorProduct(Matmul):
+    """y = a·b;  da = g·bᵀ, db = aᵀ·g, of dot, vdot and mv, which autocast leaves as they are"""
+
+    op_name = "matmul"
 
 
 def product(a: Array, b: Array) -> Array:
@@ -110,6 +117,16 @@ def _vector_gradients(g: Any, a: Any, b: Any, shape_a: tuple, shape_b: tuple) ->
 # ------------------------------------------------------------------------------------------
 
 
+UNMIXED = (
+    "addmv",
+    "dot",
+    "inner",
+    "mv",
+    "tensordot",
+    "vdot",
+)  # autocast gives their tensors no common dtype
+
+
 def check_operands(name: str, *arrays: Any) -> None:
     """Refuse what is not an array of numbers, and arrays of different dtypes."""
     dtype = None
@@ -118,7 +135,7 @@ def check_operands(name: str, *arrays: Any) -> None:
             raise TypeError(f"{name}: got {type(array).__name__}, expected a tensor")
         if dtype is None:
             dtype = array.dtype
-        elif array.dtype != dtype:
+        elif array.dtype != dtype and (not mixes(dtype, array.dtype) or name in UNMIXED):
             raise RuntimeError(
                 f"{name}: expected m1 and m2 to have the same dtype, but got: {dtype} and "
                 f"{array.dtype}; convert one of them with .to(dtype)"
@@ -219,21 +236,21 @@ def mv(input: Tensor, vec: Tensor) -> Tensor:
         check_ranks("mv", input, vec, (2, 1))
     except TypeError:
         return _sparse_product(input, vec)
-    return Matmul.apply(input, vec)
+    return VectorProduct.apply(input, vec)
 
 
 @takes_out("same dtype")
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """Σ input·tensor of two vectors of one length: a 0-d tensor."""
     check_ranks("dot", input, tensor, (1, 1))
-    return Matmul.apply(input, tensor)
+    return VectorProduct.apply(input, tensor)
 
 
 @takes_out("same dtype")
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """Σ conj(input)·other of two vectors; as `dot` for real numbers."""
     check_ranks("vdot", input, other, (1, 1))
-    return Matmul.apply(input.conj(), other)
+    return VectorProduct.apply(input.conj(), other)
 
 
 @takes_out("same dtype")

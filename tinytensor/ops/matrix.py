@@ -18,6 +18,7 @@ from ..devices import module_for
 from ..dtype import to_numpy_dtype
 from ..errors import ShapeError
 from ..out import takes_out
+from .autocast import in_float32
 from .broadcast import atleast_2d
 from .convert import clone
 from .dims import as_ints, normalize_dim
@@ -182,6 +183,7 @@ def diagonal_scatter(
     return masked_fill(input, mask, 0) + Undiagonal.apply(src, *args)
 
 
+@in_float32
 def trace(input: Tensor) -> Tensor:
     """The sum of the main diagonal of a matrix."""
     if array_of("trace", input).ndim != 2:

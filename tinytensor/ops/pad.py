@@ -15,6 +15,8 @@ from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..create.memory_errors import named_if_out_of_memory
 from ..errors import ShapeError
+from .autocast import full
+from .autocast_setting import setting
 from .index import Index, Slice, read
 from .parse_index import slices_at
 
@@ -70,6 +72,8 @@ def pad(
         widths = [(max(before, 0), max(after, 0)) for before, after in widths]
     if mode == "constant":
         return Pad.apply(input, tuple(widths), 0 if value is None else value)
+    if mode != "circular" and setting.active is not None:
+        (input,) = full((input,))
     for dim, (before, after) in enumerate(widths):
         if before or after:
             index = _source(mode, input, dim, before, after)

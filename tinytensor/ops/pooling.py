@@ -17,6 +17,7 @@ from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..errors import ShapeError
 from ..kernels.machinery.route import accelerated
+from .autocast import in_float32
 from .promote import require_numbers
 from .windows import Sizes, Windows, sizes, sliding
 
@@ -175,6 +176,7 @@ def max_pool2d(
     )
 
 
+@in_float32
 def max_pool3d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
     dilation: Sizes = 1, ceil_mode: bool = False, return_indices: bool = False,
@@ -268,6 +270,7 @@ def avg_pool2d(
     )  # fmt: skip
 
 
+@in_float32
 def avg_pool3d(
     input: Tensor, kernel_size: Sizes, stride: Sizes | None = None, padding: Sizes = 0,
     ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,

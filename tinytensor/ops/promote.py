@@ -11,6 +11,7 @@ from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap, wrap_like
 from ..backend import Array, is_array, xp
 from ..dtype import default_float, result_dtype
+from .autocast_setting import mixes
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -247,10 +248,15 @@ def require_numbers(name: str, input: Any, error: type = RuntimeError) -> None:
         raise error(f"{name}: got dtype bool, expected numbers; convert with .int() or .float()")
 
 
-def require_same_dtype(name: str, what: str, other: Any, input: Any) -> None:
-    """Refuse an `other` argument, called `what`, whose dtype is not that of input."""
+def require_same_dtype(
+    name: str, what: str, other: Any, input: Any, *, autocasts: bool = False
+) -> None:
+    """Refuse an `other` argument, called `what`, whose dtype is not that of input.
+
+    autocasts: autocast gives the arguments of this op one dtype.
+    """
     dtype, expected = unwrap(other).dtype, unwrap(input).dtype
-    if dtype != expected:
+    if dtype != expected and not (autocasts and mixes(dtype, expected)):
         raise RuntimeError(
             f"{name}: {what} has dtype {dtype}, expected {expected}, as input; convert one of them"
         )

@@ -180,7 +180,7 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     refuse_complex("prelu", input)
     if weight.ndim > 1:
         raise ShapeError(f"prelu: weight has shape {tuple(weight.shape)}, expected () or (C,)")
-    require_same_dtype("prelu", "weight", weight, input)
+    require_same_dtype("prelu", "weight", weight, input, autocasts=True)
     if weight.ndim and weight.shape[0] != 1:
         channels = shape[1] if len(shape) > 1 else 1
         if weight.shape[0] != channels:

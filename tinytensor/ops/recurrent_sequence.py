@@ -362,7 +362,7 @@ def _check(name: str, gates: int, x: Any, states: dict, w_ih: Any, w_hh: Any, bi
                 f"{name}: {what} has shape {tuple(tensor.shape)}, expected {expected[what]}, for "
                 f"x (T, N, in) = {shape} and w_hh {tuple(w_hh.shape)}"
             )
-        require_same_dtype(name, what, tensor, x)
+        require_same_dtype(name, what, tensor, x, autocasts=True)
 
 
 __all__ = ["gru_sequence", "lstm_sequence", "rnn_sequence"]

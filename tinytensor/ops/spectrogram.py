@@ -11,6 +11,7 @@ from ..autograd.variable import unwrap, wrap_like
 from ..backend import xp
 from ..dtype import complex_dtype
 from ..errors import ShapeError
+from .autocast import in_float32
 from .complex_numbers import view_as_real
 from .fourier import Fft, Irfft, Rfft
 from .pad import pad
@@ -41,6 +42,7 @@ def _frame(
     return hop, pad(window, (left, n_fft - length - left)) if length < n_fft else window
 
 
+@in_float32
 def stft(
     input: Tensor,
     n_fft: int,

@@ -17,6 +17,7 @@ from ..errors import ShapeError
 from ..out import takes_out
 from . import return_types
 from .arithmetic import lerp
+from .autocast import in_float32
 from .broadcast import atleast_1d
 from .clamp import clamp, where
 from .dims import accepts_axis, normalize_dim
@@ -75,6 +76,7 @@ _BETWEEN: dict[str, Callable[[float], float]] = {
 
 @takes_out("same dtype")
 @accepts_axis
+@in_float32
 def quantile(
     input: Tensor,
     q: float | Tensor,

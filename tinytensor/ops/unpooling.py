@@ -14,6 +14,7 @@ from ..autograd.arguments import array_of, check_given
 from ..autograd.variable import unwrap, wrap_like
 from ..backend import xp
 from ..errors import ShapeError
+from .autocast import in_float32
 from .parse_index import outside
 from .pooling import check_image
 from .promote import require_float
@@ -33,6 +34,7 @@ def max_unpool1d(
     return _unpool("max_unpool1d", 1, input, indices, kernel_size, stride, padding, output_size)
 
 
+@in_float32
 def max_unpool2d(
     input: Tensor, indices: Tensor, kernel_size: Sizes, stride: Sizes | None = None,
     padding: Sizes = 0, output_size: Any = None,
@@ -47,6 +49,7 @@ def max_unpool2d(
     return _unpool("max_unpool2d", 2, input, indices, kernel_size, stride, padding, output_size)
 
 
+@in_float32
 def max_unpool3d(
     input: Tensor, indices: Tensor, kernel_size: Sizes, stride: Sizes | None = None,
     padding: Sizes = 0, output_size: Any = None,
