@@ -3,6 +3,7 @@
 vector            all parameters as one vector, and back
 parametrize       a weight as a function of other tensors
 parametrizations  weight_norm and spectral_norm as parametrizations
+orthogonal        weights with orthonormal columns
 normed_weight     the older weight_norm and spectral_norm, which work by hooks
 weight_norms      the norms of a weight that both forms use
 fusion            batch norm merged into the layer before it

@@ -1,4 +1,4 @@
-"""Weight normalisation as parametrizations: `weight_norm` and `spectral_norm`."""
+"""Weights as parametrizations: `weight_norm` and `spectral_norm`; `orthogonal` has its own file."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import tinytensor as tt
 from tinytensor.tensor import Tensor
 
 from ..module import Module
+from .orthogonal import orthogonal
 from .parametrize import register_parametrization
-from .weight_norms import first_dim_matrix, norm_except_dim, power_iteration, unit_vector
+from .weight_norms import adjoint, first_dim_matrix, norm_except_dim, power_iteration, unit_vector
 
 
 class _WeightNorm(Module):
@@ -60,7 +61,11 @@ class _SpectralNorm(Module):
             raise ValueError(
                 f"spectral_norm: got n_power_iterations={n_power_iterations}, expected at least 1"
             )
-        self.dim, self.eps, self.n_power_iterations = dim, eps, n_power_iterations
+        if not -weight.ndim <= dim < weight.ndim:
+            raise IndexError(
+                f"spectral_norm: got dim {dim} for a weight of {weight.ndim} dimensions"
+            )
+        self.dim, self.eps, self.n_power_iterations = dim % weight.ndim, eps, n_power_iterations
         matrix = first_dim_matrix(weight.detach(), dim)
         self.register_buffer("_u", unit_vector(matrix, matrix.shape[0], eps))
         self.register_buffer("_v", unit_vector(matrix, matrix.shape[1], eps))
@@ -68,14 +73,14 @@ class _SpectralNorm(Module):
 
     def _iterate(self, matrix: Tensor, steps: int) -> None:
         """Update first u, then v, as PyTorch does here; the older spectral_norm starts with v."""
-        power_iteration(matrix.t(), self._v, self._u, steps, self.eps)
+        power_iteration(adjoint(matrix), self._v, self._u, steps, self.eps)
 
     def forward(self, weight: Tensor) -> Tensor:
         matrix = first_dim_matrix(weight, self.dim)
         if self.training:
             self._iterate(matrix, self.n_power_iterations)
         u, v = self._u.clone(), self._v.clone()  # a later forward changes them in place
-        return weight / tt.dot(u, tt.mv(matrix, v))
+        return weight / tt.vdot(u, tt.mv(matrix, v))
 
     def right_inverse(self, value: Tensor) -> Tensor:
         return value
@@ -97,4 +102,4 @@ def spectral_norm(
     )
 
 
-__all__ = ["spectral_norm", "weight_norm"]
+__all__ = ["orthogonal", "spectral_norm", "weight_norm"]

@@ -32,9 +32,14 @@ def unit_vector(like: Tensor, size: int, eps: float) -> Tensor:
     return F.normalize(like.new_empty(size).normal_(0, 1), dim=0, eps=eps)
 
 
+def adjoint(matrix: Any) -> Any:
+    """The transpose of a matrix, conjugated if it is complex."""
+    return matrix.t().conj() if matrix.is_complex() else matrix.t()
+
+
 def power_iteration(matrix: Any, u: Tensor, v: Tensor, steps: int, eps: float) -> None:
     """Turn u and v towards the singular vectors of the largest singular value, in place."""
     with tt.no_grad():
         for _ in range(steps):
-            v.copy_(F.normalize(tt.mv(matrix.t(), u), dim=0, eps=eps))
+            v.copy_(F.normalize(tt.mv(adjoint(matrix), u), dim=0, eps=eps))
             u.copy_(F.normalize(tt.mv(matrix, v), dim=0, eps=eps))
