@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tinytensor.autograd.mode import state
+from tinytensor.sparse.tensor import SparseTensor
 from tinytensor.tensor import Tensor
 from tinytensor.text import one_line
 
@@ -153,7 +154,7 @@ class Module(ModuleState, ModuleHooks):
             self._make_room(name, self._buffers)
             self.register_buffer(name, value, value.persistent)
         elif registers and name in self._buffers:
-            known = isinstance(value, Tensor)
+            known = isinstance(value, (Tensor, SparseTensor))
             value = value if known else self._only_none(name, value, "Tensor")
             self._buffers[name] = as_registered(registered.buffer, self, name, value)
         else:
@@ -219,7 +220,7 @@ class Module(ModuleState, ModuleHooks):
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that is not learned, but moved and (if persistent) saved with the module."""
         self._check_name(name)
-        if tensor is not None and not isinstance(tensor, Tensor):
+        if tensor is not None and not isinstance(tensor, (Tensor, SparseTensor)):
             raise TypeError(
                 f"{type(self).__name__}: buffer {name!r} is a {type(tensor).__name__}, expected "
                 "a Tensor or None"

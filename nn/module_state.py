@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import tinytensor as tt
+from tinytensor.sparse.tensor import SparseTensor
 from tinytensor.tensor import Tensor
 
 from .state_dict import StateDict
@@ -71,7 +72,10 @@ class ModuleState(StateDict):
         changed: dict[int, Any] = {}  # a shared tensor is changed once
         for module in self.modules():
             for registry in (module._parameters, module._buffers):
-                for tensor in registry.values():
+                for name, tensor in registry.items():
+                    if isinstance(tensor, SparseTensor):  # it cannot be given other contents
+                        registry[name] = tensor.map(change)
+                        continue
                     if tensor is None or id(tensor) in changed:
                         continue
                     changed[id(tensor)] = tensor

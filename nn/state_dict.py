@@ -15,6 +15,7 @@ import numpy as np
 
 import tinytensor as tt
 from tinytensor.autograd.hooks import RemovableHandle
+from tinytensor.sparse.tensor import SparseTensor
 from tinytensor.tensor import Tensor
 
 from .parameter import is_lazy
@@ -228,7 +229,9 @@ class StateDict:
         for name, tensor in own.items():
             key = prefix + name
             if key in state_dict:
-                _schedule(key, tensor, _as_array(state_dict[key]), problems)
+                sparse = isinstance(tensor, SparseTensor)
+                put = partial(self._buffers.__setitem__, name) if sparse else None
+                _schedule(key, tensor, _as_array(state_dict[key]), problems, put)
             else:
                 missing_keys.append(key)
         takes_extra = type(self).set_extra_state is not StateDict.set_extra_state
@@ -260,8 +263,20 @@ class StateDict:
             )
 
 
-def _schedule(key: str, own: Any, value: Any, problems: Problems) -> None:
-    """Note that `value` is to be written into `own`, or that it does not fit."""
+def _schedule(
+    key: str, own: Any, value: Any, problems: Problems, put: Callable | None = None
+) -> None:
+    """Note that `value` is to be written into `own`, or that it does not fit.
+
+    put: replaces a sparse tensor, which cannot be written into.
+    """
+    if put is not None or isinstance(value, SparseTensor):
+        if put is None or type(value) is not type(own) or tuple(value.shape) != tuple(own.shape):
+            got, wanted = (f"{type(t).__name__} {tuple(t.shape)}" for t in (value, own))
+            problems.misshapen.append(f"{key}: got {got}, expected {wanted}")
+        else:
+            problems.writes.append(partial(put, value.to(own.dtype)))
+        return
     if is_lazy(value) and is_lazy(own):
         return  # both stay without a shape
     if not is_lazy(own) and not is_lazy(value):
@@ -291,6 +306,8 @@ def _shape(value: Any) -> Any:
 
 def _as_array(value: Any) -> Any:
     """Detach our own tensors; convert anything else, such as a PyTorch tensor, to NumPy."""
+    if isinstance(value, SparseTensor):
+        return value.detach().clone()
     if isinstance(value, Tensor):
         return value if is_lazy(value) else value.detach()
     if hasattr(value, "detach"):

@@ -66,7 +66,7 @@ class ParametrizationList(ModuleList):
                 "expected a tensor or a sequence of tensors"
             )
         self.is_tensor = isinstance(values, Tensor)
-        if self.is_tensor:
+        if isinstance(values, Tensor):
             _check_dtype("register_parametrization", values, dtype, "right_inverse returned")
             _put(original, values)
             self._register("original", original)

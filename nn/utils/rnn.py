@@ -12,6 +12,7 @@ so that at each step the sequences that still run are the first rows.
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -77,6 +78,21 @@ class PackedSequence(_Fields):
 
     def long(self) -> PackedSequence:
         return self.to(tt.int64)
+
+    def int(self) -> PackedSequence:
+        return self.to(tt.int32)
+
+    def short(self) -> PackedSequence:
+        return self.to(tt.int16)
+
+    def char(self) -> PackedSequence:
+        return self.to(tt.int8)
+
+    def byte(self) -> PackedSequence:
+        return self.to(tt.uint8)
+
+    def is_pinned(self) -> bool:
+        return False
 
     def pin_memory(self) -> PackedSequence:
         return self
@@ -147,6 +163,8 @@ def pad_packed_sequence(
     total_length: pad further, to this length.
     """
     data, batch_sizes = sequence.data, sequence.batch_sizes.tolist()
+    if not batch_sizes:
+        raise RuntimeError("pad_packed_sequence: got a batch of no steps, expected at least one")
     length, count = len(batch_sizes), batch_sizes[0]
     if total_length is not None:
         if total_length < length:
@@ -218,7 +236,11 @@ def unpad_sequence(
 
 def _as_list(lengths: Any) -> list[int]:
     values = lengths.tolist() if hasattr(lengths, "tolist") else lengths
-    return [int(n) for n in values]
+    if any(isinstance(n, list) for n in values):
+        raise RuntimeError(
+            f"lengths: got a tensor of shape {tuple(lengths.shape)}, expected one dimension"
+        )
+    return [builtins.int(n) for n in values]
 
 
 def _row(t: int, i: int, shape: tuple, batch_first: bool) -> int:
