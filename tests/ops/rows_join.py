@@ -36,6 +36,8 @@ ROWS = [
     Row("tensor_split", T(2, 5), (1, 3), dim=1),
     Row("tensor_split", T(2, 5), [1, 4, 2], -1),
     Row("tensor_split", T(2, 5), (-2,), 1),
+    Row("tensor_split", T(2, 5), indices=(1, 3), dim=1),
+    Row("tensor_split", T(5, 2), sections=3),
     Row("hsplit", T(6), 3),
     Row("hsplit", T(2, 6), 2, empty=True),
     Row("hsplit", T(2, 5), (1, 3)),

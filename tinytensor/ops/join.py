@@ -272,11 +272,24 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
 
 
 @accepts_axis
-def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """A number of stretches whose sizes differ by at most one, or cut at the given indices."""
+def tensor_split(
+    input: Tensor,
+    indices_or_sections: Any = None,
+    dim: int = 0,
+    *,
+    indices: Any = None,
+    sections: Any = None,
+) -> tuple[Tensor, ...]:
+    """A number of stretches whose sizes differ by at most one, or cut at the given indices.
+
+    PyTorch also accepts the second argument under the names indices and sections.
+    """
     shape, dim = _shape_and_dim("tensor_split", input, dim)
     total = shape[dim]
-    cuts = unwrap(indices_or_sections)
+    given = [x for x in (indices_or_sections, indices, sections) if x is not None]
+    if len(given) != 1:
+        raise TypeError(f"tensor_split: got {len(given)} of indices and sections, expected one")
+    cuts = unwrap(given[0])
     if is_array(cuts):
         if cuts.dtype.kind not in "iu":
             raise RuntimeError(
