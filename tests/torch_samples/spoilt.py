@@ -3,7 +3,8 @@
     python -m tests.torch_samples.spoilt [--op add] [--samples 8] [--seed 0] [--verbose]
 
 counts how the libraries differ, worst first: "other result" (both compute, and the results differ),
-"computed here" (where PyTorch refuses) and "refused here" (where PyTorch computes).
+"computed here" (where PyTorch refuses), "refused here" (where PyTorch computes) and "other error"
+(both refuse, but not with a line that says what is wrong).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from .judge import Differs
 from .kinds import Case, cases_of, compare, describe, samples, supported
 
 DTYPES = [torch.int64, torch.bool, torch.float32, torch.uint8, torch.float64]
-KINDS = ("other result", "computed here", "refused here")
+KINDS = ("other result", "computed here", "refused here", "other error")
 
 # PyTorch ends the process, takes minutes, or reads memory that is not the tensor's.
 SKIPPED = {"nn.functional.pdist", "nn.functional.embedding_bag", "as_strided",
@@ -164,6 +165,8 @@ def spoilt(info: Any, count: int = 8, times: int = 4, seed: int = 0) -> Iterator
 def kind_of(message: str) -> str:
     if message.startswith("computed where"):
         return "computed here"
+    if message.startswith("raised"):
+        return "other error"
     return "refused here" if message.startswith("refused") else "other result"
 
 
