@@ -55,6 +55,8 @@ def test_private_functions() -> None:
     tt._C._jit_set_profiling_mode(False)
     tt._C._log_api_usage_once("model")
     assert tt._C._get_tracing_state() is None
+    with tt._C.DisableTorchFunctionSubclass():
+        assert tt.ones(2).sum().item() == 2.0
     with pytest.raises(AttributeError, match="C\\+\\+"):
         tt._C._jit_pass_inline  # noqa: B018
     assert tt.fx.node.Node is tt.fx.proxy.Node is tt.fx.graph_module.Node
@@ -70,6 +72,15 @@ def test_private_functions() -> None:
         assert back.shape == tensor.shape and (back == tensor).all()
     with pytest.raises(RuntimeError, match="got 2 elements, expected at least 7"):
         tt._utils._unflatten_dense_tensors(flat[:2], tensors)
+
+
+def test_model_zoo_has_the_progress_bar() -> None:
+    from tinytensor.utils import model_zoo
+
+    tqdm = pytest.importorskip("tqdm")
+    assert model_zoo.tqdm is tqdm.tqdm
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        model_zoo.Nothing  # noqa: B018
 
 
 def test_data_parallel_calls_the_module() -> None:

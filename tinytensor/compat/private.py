@@ -6,6 +6,7 @@ Switches of PyTorch's compiler have no effect. There is no tracing, so the traci
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 from ..errors import LinAlgError as _LinAlgError
@@ -19,6 +20,10 @@ def _log_api_usage_once(*args: Any) -> None:
 
 def _get_tracing_state() -> None:
     """None: nothing is traced."""
+
+
+class DisableTorchFunctionSubclass(nullcontext):
+    """A context manager without effect: no subclass of Tensor overrides functions here."""
 
 
 def __getattr__(name: str) -> Callable[..., None]:
