@@ -20,7 +20,16 @@ from typing import Any
 import numpy as np
 
 from ..backend import Array
-from .convolution_layout import area, collect, lay_out, narrow, places_of, run_pitch, widen
+from .convolution_layout import (
+    area,
+    collect,
+    lay_out,
+    narrow,
+    places_of,
+    run_pitch,
+    widen,
+    windows_of,
+)
 from .machinery.blas import share
 from .machinery.compile import parallel, part
 from .machinery.contiguous import contiguous, flat
@@ -268,7 +277,9 @@ def _weight_and_bias(x: Array, y: Array, windows: Any, groups: int) -> tuple:
     places = places_of(windows, channels, outputs // groups)
     few = outputs // groups <= FEW
     some = max(1, min(-(-samples // threads), TOGETHER // count))
-    steps = np.add.outer(np.arange(some) * (x.shape[1] * places.planes), places.windows).reshape(-1)
+    steps = np.add.outer(
+        np.arange(some) * (x.shape[1] * places.planes), windows_of(places.geometry)
+    ).reshape(-1)
     depth, room = places.taps.size, -(-outputs // groups // COLUMNS) * COLUMNS
     parts, db = empty((threads, groups, depth, room)), np.empty((threads, outputs))
     conv_weight(

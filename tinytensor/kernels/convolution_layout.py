@@ -116,6 +116,12 @@ def run_pitch(geometry):
     return ((geometry[5] - 1) * geometry[7] + geometry[6] + COLUMNS - 1) // COLUMNS * COLUMNS
 
 
+def windows_of(geometry: tuple) -> Array:
+    """(L): where each window is in a run."""
+    _, _, _, _, _, rows, count, width, _ = geometry
+    return np.add.outer(np.arange(rows) * width, np.arange(count)).reshape(-1)
+
+
 class Places(NamedTuple):
     """Tables for a convolution of one group: in planes, in runs, and in the weight."""
 
@@ -124,7 +130,6 @@ class Places(NamedTuple):
     runs: int  # numbers in a run, rounded up to whole tiles
     margin: int  # the last tap; a run is that much shorter than a plane
     taps: Array  # (C/G·K): where the run of each row of the columns begins
-    windows: Array  # (L): where each window is in a run
     by_plane: tuple  # for ConvTranspose: (w_steps, x_steps, ends), the taps of each plane
 
 
@@ -160,6 +165,5 @@ def places_of(windows: Any, channels: int, outputs: int) -> Places:
         -(-((rows - 1) * width + count) // COLUMNS) * COLUMNS,
         margin,
         taps.reshape(-1),
-        np.add.outer(np.arange(rows) * width, np.arange(count)).reshape(-1),
         (w_steps, x_steps, ends),
     )

@@ -65,7 +65,7 @@ class Geometry(NamedTuple):
     taps: Array
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=32)
 def _geometry(windows: Any) -> Geometry | None:
     """Return None if the kernels do not support it."""
     size, kernel, stride, padding, dilation, counts = windows

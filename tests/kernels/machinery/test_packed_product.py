@@ -147,7 +147,7 @@ for shape in ((1, 1, 1), (24, 32, 64), (13, 70, 35)):
         assert np.allclose(c, a @ b, atol=1e-4), shape
 
 import tinytensor as tt
-from tinytensor.nn.functional import scaled_dot_product_attention
+from tinytensor.nn.functional import conv2d, scaled_dot_product_attention
 
 def results(kernels):
     tt.set_kernels(kernels)
@@ -155,7 +155,11 @@ def results(kernels):
     q, k, v = (tt.randn(1, 2, 300, 24, requires_grad=True) for _ in range(3))
     y = scaled_dot_product_attention(q, k, v, is_causal=True)
     y.square().sum().backward()
-    return y.detach(), q.grad, k.grad, v.grad
+    x = tt.randn(4, 8, 20, 20, requires_grad=True)  # convolutions: table_product.py
+    w, each = tt.randn(19, 8, 3, 3, requires_grad=True), tt.randn(8, 1, 5, 5, requires_grad=True)
+    z = conv2d(conv2d(x, each, padding=2, groups=8), w, stride=2)
+    z.square().mean().backward()
+    return y.detach(), q.grad, k.grad, v.grad, z.detach(), x.grad, w.grad, each.grad
 
 for found, expected in zip(results("numba"), results("numpy"), strict=True):
     assert np.allclose(found.numpy(), expected.numpy(), rtol=1e-4, atol=1e-4)
