@@ -16,7 +16,7 @@ import numpy as np
 from .autograd import engine
 from .autograd.hooks import AfterAccumulation, RemovableHandle, add_hook, retain_grad
 from .autograd.inference import check_write, is_inference
-from .autograd.mode import outside
+from .autograd.mode import outside, state
 from .autograd.strided import offset_in, storage_of
 from .autograd.variable import wrap, writes_of
 from .autograd.views import RETAIN, refresh, root_of
@@ -340,6 +340,8 @@ class Tensor(Interop):
         """Detach this tensor from the graph: it becomes an untracked leaf."""
         if self._view is not None:
             raise RuntimeError("detach_: a view cannot be detached in place; use detach()")
+        if state.mode.dual is not None:
+            state.mode.dual.drop(self)
         self._node, self._tracked = None, False
         return self
 

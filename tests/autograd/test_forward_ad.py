@@ -42,7 +42,7 @@ FUNCTIONS = {
     "in place": lambda T, x, y: (x.clone().mul_(y), x.clone().t_(), y.clone().unsqueeze_(0)),
     "filled": lambda T, x, y: (x.clone().zero_(), x.clone().fill_(2.0), x.clone().fill_(y[0, 0])),
     "new memory": lambda T, x, y: _written(T.ones(3, 4, dtype=x.dtype), x),
-    "detached": lambda T, x, y: (x.detach() * 2, x.data, x * y.detach()),
+    "detached": lambda T, x, y: (x.detach() * 2, x.data, x * y.detach(), x.clone().detach_() * 2),
 }  # fmt: skip
 
 
