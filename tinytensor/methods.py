@@ -285,7 +285,7 @@ class Methods(Operators):
     broadcast_to = ops.broadcast_to
     narrow = ops.narrow
     narrow_copy = ops.narrow_copy
-    as_strided = ops.as_strided
+    as_strided, as_strided_ = ops.as_strided, shape_in_place(ops.as_strided)
     select = ops.select
     diagonal = ops.diagonal
     unfold = ops.partial_views.unfold

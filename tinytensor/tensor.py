@@ -25,7 +25,7 @@ from .create.size_arguments import shape_of
 from .devices import device, device_of
 from .dtype import DType, default_float, from_numpy_dtype
 from .interop import Interop, fill
-from .memory_format import strided
+from .memory_format import channels_last, strided
 from .repr import tensor_html, tensor_repr
 from .size import Size
 
@@ -142,8 +142,13 @@ class Tensor(Interop):
             strides = tuple(math.prod(lengths[i + 1 :]) for i in range(len(lengths)))
         return strides if dim is None else strides[dim]
 
-    def is_contiguous(self) -> bool:
-        """Whether the elements lie in memory in row-major order without gaps."""
+    def is_contiguous(self, memory_format: Any = None) -> bool:
+        """Whether the elements lie in memory in row-major order without gaps.
+
+        memory_format: channels_last asks for the channels, dimension 1, as the last in memory.
+        """
+        if memory_format is channels_last:
+            return self.ndim == 4 and self.array.transpose(0, 2, 3, 1).flags.c_contiguous
         return self.array.flags.c_contiguous
 
     def data_ptr(self) -> int:

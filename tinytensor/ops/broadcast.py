@@ -80,7 +80,11 @@ def broadcast_to(input: Tensor, size: Ints) -> Tensor:
 
 def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that tensors of these shapes broadcast to."""
-    return Size(common_shape("broadcast_shapes", [as_ints("broadcast_shapes", s) for s in shapes]))
+    sizes = [as_ints("broadcast_shapes", s) for s in shapes]
+    for size in sizes:
+        if any(n < 0 for n in size):
+            raise ValueError(f"broadcast_shapes: got shape {size}, expected no negative sizes")
+    return Size(common_shape("broadcast_shapes", sizes))
 
 
 def common_shape(name: str, shapes: Sequence) -> tuple[int, ...]:

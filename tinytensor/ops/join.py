@@ -291,9 +291,10 @@ def tensor_split(
         raise TypeError(f"tensor_split: got {len(given)} of indices and sections, expected one")
     cuts = unwrap(given[0])
     if is_array(cuts):
-        if cuts.dtype.kind not in "iu":
+        if cuts.dtype.kind not in "iu" or cuts.ndim > 1:
             raise RuntimeError(
-                f"tensor_split: got indices or sections of dtype {cuts.dtype}, expected integers"
+                f"tensor_split: got indices or sections of dtype {cuts.dtype} and shape "
+                f"{cuts.shape}, expected integers of at most 1 dimension"
             )
         cuts = cuts.tolist()
     if not isinstance(cuts, (tuple, list)):

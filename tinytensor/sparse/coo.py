@@ -135,7 +135,9 @@ class SparseCooTensor(SparseTensor):
         return SparseCooTensor(self._positions[order], values, tuple(shape), coalesced)
 
     def t(self) -> SparseCooTensor:
-        """The transpose of a matrix."""
+        """The transpose of a matrix; 0-d and 1-d tensors stay as they are."""
+        if self.ndim < 2:
+            return self
         if self.sparse_dim() != 2 or self.dense_dim():
             raise RuntimeError(f"t: got a sparse tensor of shape {tuple(self._size)}, expected 2-D")
         return self.transpose(0, 1)
