@@ -101,3 +101,14 @@ def test_pickles_of_earlier_versions_load() -> None:
         (tt.ops.gru_cell, "tinytensor.ops.recurrent_cell", "tinytensor.ops.recurrent"),
     ):
         assert pickle.loads(moved(value, new, old)) is value
+
+
+def test_files_of_distributions_are_attributes() -> None:
+    code = "import tinytensor as tt; print(tt.distributions.binomial.Binomial(3, tt.tensor(0.5)))"
+    assert run(code).startswith("Binomial(")
+    for path in PATHS:
+        parent, _, name = path.rpartition(".")
+        if parent == "tinytensor.distributions":
+            assert getattr(tt.distributions, name).__name__ == PATHS[path]
+    with pytest.raises(AttributeError, match="has no attribute 'parrot'"):
+        tt.distributions.parrot  # noqa: B018

@@ -25,6 +25,10 @@ draws          gamma, Poisson and binomial numbers
 implicit       gradients of gamma and Dirichlet draws
 """
 
+import importlib
+from typing import Any
+
+from ..compat.distribution_files import PATHS
 from . import constraint_registry, constraints, kl, transforms, utils
 from .constraint_registry import biject_to, transform_to
 from .continuous.cauchy import Cauchy
@@ -102,3 +106,10 @@ __all__ = [
     "utils",
 ]
 # fmt: on
+
+
+def __getattr__(name: str) -> Any:
+    """`distributions.binomial`: PyTorch has a file, and so a module, for each class."""
+    if f"{__name__}.{name}" in PATHS:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
