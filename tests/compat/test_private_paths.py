@@ -23,6 +23,7 @@ from tinytensor.functional import einsum, norm
 from tinytensor.fx.graph_module import _CodeOnlyModule, _copy_attr
 from tinytensor.fx.node import Node
 from tinytensor.fx.proxy import Proxy
+from tinytensor.hub import HASH_REGEX, download_url_to_file, urlparse
 from tinytensor.jit.annotations import BroadcastingList2, List
 from tinytensor.nn.parallel.distributed import DistributedDataParallel
 from tinytensor.nn.quantized import FloatFunctional

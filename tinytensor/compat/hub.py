@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from typing import Any, NoReturn
+from urllib.parse import urlparse as urlparse
 
 
 def _missing(name: str, what: Any) -> NoReturn:
