@@ -76,7 +76,6 @@ PATHS = {
     "tinytensor.onnx": "tinytensor.compat.onnx",
     "tinytensor.onnx.symbolic_helper": "tinytensor.compat.onnx",
     "tinytensor.onnx.symbolic_opset11": "tinytensor.compat.onnx",
-    "tinytensor.quantization": "tinytensor.compat.quantization",
     "tinytensor.serialization": "tinytensor.serialize",
     "tinytensor.utils.model_zoo": "tinytensor.compat.model_zoo",
     "tinytensor.utils.data._utils": "tinytensor.utils.data",
