@@ -15,6 +15,7 @@ from ..autograd.variable import unwrap, wrap_like
 from ..backend import Array, xp
 from ..errors import ShapeError
 from .adaptive_pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+from .antialias import FILTERS, resize_smoothly
 from .index import Index
 from .pooling import AvgPool
 from .promote import require_float, require_numbers
@@ -68,6 +69,8 @@ def interpolate(
                     corner pixels do. For the modes between pixels.
     recompute_scale_factor: distances come from the sizes, not from scale_factor, where that does
                     not give a whole number of pixels
+    antialias:      for "bilinear" and "bicubic": when the image shrinks, every old pixel counts
+                    (antialias.py)
     """
     shape = array_of("interpolate", input).shape
     dims = len(shape) - 2
@@ -76,8 +79,10 @@ def interpolate(
         raise NotImplementedError(
             f"interpolate: got mode {mode!r} for input of shape {shape}, expected {allowed}"
         )
-    if antialias:
-        raise NotImplementedError("interpolate: antialias=True is not implemented")
+    if antialias and mode not in FILTERS:
+        raise ValueError(
+            f"interpolate: got antialias=True with mode {mode!r}, expected {' or '.join(FILTERS)}"
+        )
     if align_corners is not None and mode not in SMOOTH:
         raise ValueError(
             f"interpolate: mode {mode!r} takes no align_corners, expected {', '.join(SMOOTH)}"
@@ -105,7 +110,7 @@ def interpolate(
         input = permute(input, (0, 2, 3, 1))  # (N, C, H, W) → (N, H, W, C)
     first = 1 if channels_last else 2
     for dim, (n, scale) in enumerate(zip(target, scales, strict=True), first):
-        input = _resize(input, dim, n, scale, mode, bool(align_corners))
+        input = _resize(input, dim, n, scale, mode, bool(align_corners), antialias)
     return permute(input, (0, 3, 1, 2)) if channels_last else input  # → (N, C, H, W)
 
 
@@ -136,10 +141,16 @@ def _target(
     return target, (None,) * len(image) if recompute else given
 
 
-def _resize(input: Any, dim: int, count: int, scale: Any, mode: str, align_corners: bool) -> Any:
+def _resize(
+    input: Any, dim: int, count: int, scale: Any, mode: str, align_corners: bool, antialias: bool
+) -> Any:
     """input with `count` elements along `dim`, each a weighted sum of a few of the old ones."""
     length = input.shape[dim]
     step = length / count if scale is None else 1 / scale
+    if antialias:
+        if align_corners:
+            step = (length - 1) / (count - 1) if count > 1 else 0.0
+        return resize_smoothly(input, dim, count, step, mode)
     if count == length and (step == 1 or mode in SAME_SIZE_SAME_IMAGE):
         return input
     if mode == "nearest" and count == 2 * length:
