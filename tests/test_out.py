@@ -12,11 +12,11 @@ import tinytensor as tt
 from tinytensor import ops
 from tinytensor.out import without_out
 
-# Decompositions and pairs, of which programs do not ask it.
+# Decompositions, pairs and copies, of which programs do not ask it.
 WITHOUT_OUT = {
-    "cholesky", "cholesky_inverse", "cholesky_solve", "complex", "conj_physical", "geqrf",
-    "lu_solve", "lu_unpack", "matrix_power", "polar", "std_mean", "svd", "triangular_solve",
-    "var_mean",
+    "cholesky", "cholesky_inverse", "cholesky_solve", "complex", "conj_physical", "frexp",
+    "geqrf", "lu_solve", "lu_unpack", "matrix_power", "narrow_copy", "polar",
+    "std_mean", "svd", "triangular_solve", "var_mean",
 }  # fmt: skip
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 import weakref
 from typing import Any
 
@@ -157,6 +159,35 @@ def test_bfloat16_in_a_level() -> None:
         y = fw.make_dual(tt.ones(3), tt.ones(3)).exp()
         assert fw.unpack_dual(y).tangent is not None
     assert fw.unpack_dual(tt.ones(1) + 1).tangent is None
+
+
+ORDERS = """
+import tinytensor as tt
+from tinytensor.autograd import forward_ad as fw
+
+def is_dual(dtype):
+    dual = fw.make_dual(tt.ones(3, dtype=dtype), tt.ones(3, dtype=dtype))
+    return fw.unpack_dual(dual * 3).tangent is not None
+
+first, second, inside = {order}
+tt.ones(1).to(first)
+with fw.dual_level():
+    if inside:
+        tt.ones(1).to(second)
+    assert is_dual(tt.float32) and is_dual(first) and is_dual(second)
+with fw.dual_level():
+    assert is_dual(tt.float32) and is_dual(first) and is_dual(second)
+"""
+
+
+@pytest.mark.parametrize("first", ["float16", "bfloat16", "float32"])
+@pytest.mark.parametrize("inside", [True, False])
+def test_levels_and_the_first_tensor_of_a_16_bit_dtype(first: str, inside: bool) -> None:
+    """Both put a function before `Op.apply`; neither may take the other's away."""
+    second = "float16" if first == "bfloat16" else "bfloat16"
+    program = ORDERS.format(order=f"tt.{first}, tt.{second}, {inside}")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_the_level_keeps_nothing_alive_and_forgets() -> None:

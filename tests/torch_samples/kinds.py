@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import math
 import random
 import warnings
 from collections.abc import Callable, Iterator
@@ -70,6 +71,9 @@ def is_random(info: Any, kwargs: dict, args: tuple = ()) -> bool:
     dropout = kwargs.get("dropout_p")
     if info.name == "nn.functional.multi_head_attention_forward":
         dropout = args[10]
+    if info.name in ("resize_", "resize_as_") and args:
+        new = args[1].numel() if isinstance(args[1], torch.Tensor) else math.prod(args[1])
+        return new > args[0].numel()  # the rest is memory that nobody has written to
     return (
         title(info) in RANDOM or info.name in RANDOM or bool(isinstance(dropout, float) and dropout)
     )

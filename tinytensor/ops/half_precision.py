@@ -93,10 +93,11 @@ def _rounded(out: Any, dtype: np.dtype) -> Any:
 def _start(dtype: np.dtype) -> None:
     """From the first 16-bit tensor on, every op checks its arguments."""
     global _plain
-    if not _halves:
-        _plain = Op.apply.__func__  # type: ignore[attr-defined]
+    first = not _halves
     _halves.append(dtype)
-    Op.apply = classmethod(apply)  # type: ignore[assignment,method-assign]
+    if first:
+        _plain = Op.apply.__func__  # type: ignore[attr-defined]
+        Op.apply = classmethod(apply)  # type: ignore[assignment,method-assign]
 
 
 on_first_use.append(_start)

@@ -104,7 +104,7 @@ class Recording:
     def add(self, node: Op, args: tuple, outputs: tuple) -> None:
         """Record an op that has run; called by the engine. Untracked ops are left out."""
         places = [o._node if isinstance(o, Variable) else None for o in outputs]
-        if not any(p is node or (type(p) is Output and p.parent is node) for p in places):
+        if not any(p is node or (isinstance(p, Output) and p.parent is node) for p in places):
             return
         frames = list(frames_from(sys._getframe(1)))
         self._note_modules(list(calls_from(state.mode.call)))

@@ -115,7 +115,7 @@ class _Builder:
         ops = [node for node in found if node._order > 0]
         saved = saved_values(ops)
         for op in ops:
-            if type(op) is not Output:
+            if not isinstance(op, Output):
                 call = getattr(op, "recorded", None)
                 self._add_op(op, type(op), op._edges, call, saved)
             else:

@@ -71,7 +71,7 @@ def _ids(root: Any, graph: Graph) -> dict[Any, int]:
     ids: dict[Any, int] = {root: 0}
     for op, node in zip(live, traced):
         ids[op] = node.id
-        edges = [op.parent] if type(op) is Output else op._edges
+        edges = [op.parent] if isinstance(op, Output) else op._edges
         for edge, source in zip(edges, node.inputs):
             if edge is not None and source is not None:
                 ids[edge] = source
@@ -111,7 +111,7 @@ def _run(
     walk.gradients.append(None if several else value_of(g, max_values))
     if isinstance(node, Variable):
         return []
-    if type(node) is Output:
+    if isinstance(node, Output):
         return [(node.parent, (node.index, g))]
     results = node.backward(*node.fill_missing(list(g))) if several else node.backward(g)
     if type(results) is not tuple:
