@@ -7,7 +7,6 @@ must then be the same.
 
 from __future__ import annotations
 
-import importlib
 import re
 import sys
 import warnings
@@ -168,9 +167,13 @@ def gradients(model: Any) -> dict:
 def test_flags_may_be_set() -> None:
     # Importing PyTorch's own tests, as tests/torch_samples does, forbids to set flags outside a
     # `with`. The programs set them, so their test must allow it in whatever order tests run.
-    importlib.import_module("torch.testing._internal.common_utils")
-    with torch.backends.__allow_nonbracketed_mutation():
-        torch.backends.cudnn.benchmark = torch.backends.cudnn.benchmark
+    allowed = torch.backends.__allow_nonbracketed_mutation
+    with allowed():  # which also restores what was allowed before
+        torch.backends.disable_global_flags()
+        with pytest.raises(RuntimeError, match="not allowed to set torch.backends.cudnn flags"):
+            torch.backends.cudnn.benchmark = False
+        with allowed():
+            torch.backends.cudnn.benchmark = torch.backends.cudnn.benchmark
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
