@@ -67,13 +67,20 @@ def supported(info: Any, dtype: torch.dtype) -> bool:
     return dtype in info.supported_dtypes("cpu")
 
 
+def grows(old: Any, new: Any) -> bool:
+    """Whether a tensor of the size `new`, or of that of the tensor `new`, has more elements."""
+    if isinstance(new, torch.Tensor):
+        return new.numel() > old.numel()
+    whole = isinstance(new, (tuple, list)) and all(isinstance(n, int) for n in new)
+    return whole and math.prod(new) > old.numel()
+
+
 def is_random(info: Any, kwargs: dict, args: tuple = ()) -> bool:
     dropout = kwargs.get("dropout_p")
     if info.name == "nn.functional.multi_head_attention_forward":
         dropout = args[10]
-    if info.name in ("resize_", "resize_as_") and args:
-        new = args[1].numel() if isinstance(args[1], torch.Tensor) else math.prod(args[1])
-        return new > args[0].numel()  # the rest is memory that nobody has written to
+    if info.name in ("resize_", "resize_as_") and args and grows(*args):
+        return True  # the rest is memory that nobody has written to
     return (
         title(info) in RANDOM or info.name in RANDOM or bool(isinstance(dropout, float) and dropout)
     )
