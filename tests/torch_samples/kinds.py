@@ -68,7 +68,9 @@ def supported(info: Any, dtype: torch.dtype) -> bool:
 
 
 def grows(old: Any, new: Any) -> bool:
-    """Whether a tensor of the size `new`, or of that of the tensor `new`, has more elements."""
+    """Whether a tensor gets more elements by the size `new`, or by that of the tensor `new`."""
+    if not isinstance(old, torch.Tensor):
+        return False  # spoilt, as sizes may be
     if isinstance(new, torch.Tensor):
         return new.numel() > old.numel()
     whole = isinstance(new, (tuple, list)) and all(isinstance(n, int) for n in new)
@@ -79,7 +81,7 @@ def is_random(info: Any, kwargs: dict, args: tuple = ()) -> bool:
     dropout = kwargs.get("dropout_p")
     if info.name == "nn.functional.multi_head_attention_forward":
         dropout = args[10]
-    if info.name in ("resize_", "resize_as_") and args and grows(*args):
+    if info.name in ("resize_", "resize_as_") and args and grows(*args[:2]):
         return True  # the rest is memory that nobody has written to
     return (
         title(info) in RANDOM or info.name in RANDOM or bool(isinstance(dropout, float) and dropout)
