@@ -62,6 +62,7 @@ CASES: dict[str, Callable] = {
     "prod": lambda t, F, a: a.m.prod(1),
     "trace": lambda t, F, a: a.s.trace(),
     "quantile": lambda t, F, a: a.m.quantile(0.3),
+    "nanquantile": lambda t, F, a: a.m.nanquantile(0.3),
     "inv": lambda t, F, a: t.linalg.inv(a.s),
     "solve": lambda t, F, a: t.linalg.solve(a.s, a.m),
     "det": lambda t, F, a: t.det(a.s),

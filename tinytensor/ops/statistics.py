@@ -142,6 +142,7 @@ def _quantile_arguments(name: str, input: Any, q: Any, dim: Any, interpolation: 
 
 @takes_out("same dtype")
 @accepts_axis
+@in_float32
 def nanquantile(
     input: Tensor,
     q: float | Tensor,
