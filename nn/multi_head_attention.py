@@ -64,38 +64,21 @@ def multi_head_attention_forward(
             f"{name}: got is_causal=True without attn_mask, expected both, as it is only a hint"
         )
     batch, width = query.shape[1], query.shape[2]
-    if use_separate_proj_weight:
-        weights: Any = (q_proj_weight, k_proj_weight, v_proj_weight)
-        if any(weight is None for weight in weights):
-            raise AssertionError(f"{name}: expected q_proj_weight, k_proj_weight and v_proj_weight")
-    else:
-        if in_proj_weight is None:
-            raise AssertionError(f"{name}: got no in_proj_weight, expected (3·E, E)")
-        weights = in_proj_weight.chunk(3)  # (3·E, E) → 3 × (E, E)
-    biases: Any = (None,) * 3 if in_proj_bias is None else in_proj_bias.chunk(3)
-    q, k, v = map(tt.linear, (query, key, value), weights, biases)
+    q, k, v = _project(
+        name,
+        (query, key, value),
+        (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None,
+        in_proj_weight,
+        in_proj_bias,
+    )
     extra = 0  # keys that no mask hides
     if bias_k is not None and bias_v is not None:
         k = tt.cat([k, bias_k.expand(1, batch, width)])
         v = tt.cat([v, bias_v.expand(1, batch, width)])
         extra += 1
-
-    def heads(x: Tensor) -> Tensor:
-        """(L, N, E) → (L, N, H, D) → (N, H, L, D)"""
-        return x.reshape(x.shape[0], batch, num_heads, -1).permute(1, 2, 0, 3)
-
-    def given(x: Tensor) -> Tensor:
-        """(N·H, S, D) → (N, H, S, D)"""
-        if x.ndim != 3 or x.shape[0] != batch * num_heads:
-            raise ShapeError(
-                f"{name}: got static keys or values of shape {tuple(x.shape)}, expected "
-                f"({batch * num_heads}, S, {width // num_heads})"
-            )
-        return x.reshape(batch, num_heads, *x.shape[1:])
-
-    q = heads(q)
-    k = heads(k) if static_k is None else given(static_k)
-    v = heads(v) if static_v is None else given(static_v)
+    q = _heads(q, num_heads)
+    k = _heads(k, num_heads) if static_k is None else _given(name, static_k, q)
+    v = _heads(v, num_heads) if static_v is None else _given(name, static_v, q)
     if add_zero_attn:
         zeros = tt.zeros(*k.shape[:2], 1, k.shape[3], dtype=k.dtype, device=k.device)
         k, v = tt.cat([k, zeros], dim=2), tt.cat([v, zeros], dim=2)
@@ -115,6 +98,41 @@ def multi_head_attention_forward(
     if single:
         return y.squeeze(1), None if scores is None else scores.squeeze(0)
     return y, scores
+
+
+def _project(
+    name: str,
+    inputs: tuple[Tensor, ...],
+    separate: tuple[Tensor | None, ...] | None,
+    packed: Tensor | None,
+    packed_bias: Tensor | None,
+) -> tuple[Tensor, ...]:
+    """Queries, keys and values: x·Wᵀ + b of each input, W from three matrices or one (3·E, E)."""
+    weights: Any = separate
+    if separate is None:
+        if packed is None:
+            raise AssertionError(f"{name}: got no in_proj_weight, expected (3·E, E)")
+        weights = packed.chunk(3)  # (3·E, E) → 3 × (E, E)
+    elif any(weight is None for weight in separate):
+        raise AssertionError(f"{name}: expected q_proj_weight, k_proj_weight and v_proj_weight")
+    biases: Any = (None,) * 3 if packed_bias is None else packed_bias.chunk(3)
+    return tuple(map(tt.linear, inputs, weights, biases))
+
+
+def _heads(x: Tensor, num_heads: int) -> Tensor:
+    """(L, N, E) → (L, N, H, D) → (N, H, L, D)"""
+    return x.reshape(x.shape[0], x.shape[1], num_heads, -1).permute(1, 2, 0, 3)
+
+
+def _given(name: str, x: Tensor, q: Tensor) -> Tensor:
+    """(N·H, S, D) → (N, H, S, D)"""
+    batch, num_heads, _, width = q.shape
+    if x.ndim != 3 or x.shape[0] != batch * num_heads:
+        raise ShapeError(
+            f"{name}: got static keys or values of shape {tuple(x.shape)}, expected "
+            f"({batch * num_heads}, S, {width})"
+        )
+    return x.reshape(batch, num_heads, *x.shape[1:])
 
 
 def _merged(

@@ -64,9 +64,24 @@ def take_apart(input: Any, index: Any) -> tuple[tuple | None, tuple | None]:
             f"getitem: too many indices, {taken} for a tensor of {array.ndim} dimensions"
             + ("; use item() to get its number" if array.ndim == 0 else "")
         )
+    basic, arrays = _two_steps(entries, array, taken)
+    if not any(is_array(entry) for entry in arrays):
+        return (*basic, Ellipsis), None
+    advanced = tuple(arrays)
+    if sum(is_array(entry) for entry in arrays) > 1:
+        advanced = _masks_as_integers(advanced)
+    only_arrays = all(type(entry) is slice and entry == ALL for entry in basic)
+    return None if only_arrays else (*basic, Ellipsis), advanced
+
+
+def _two_steps(entries: tuple, array: Array, taken: int) -> tuple[list[Any], list[Any]]:
+    """(basic, arrays): one entry of arrays for each dimension of x[basic], up to the last array.
+
+    taken: the number of dimensions of x that the entries speak of; an Ellipsis is the others.
+    """
     basic: list[Any] = []
-    arrays: list[Any] = []  # one entry for each dimension of x[basic], up to the last array
-    dim = 0
+    arrays: list[Any] = []
+    dim = 0  # of x
     for entry in entries:
         if entry is None:
             basic.append(None)
@@ -77,11 +92,7 @@ def take_apart(input: Any, index: Any) -> tuple[tuple | None, tuple | None]:
             arrays += [ALL] * skipped
             dim += skipped
         elif type(entry) is int:
-            size = array.shape[dim]
-            if not -size <= entry < size:
-                raise IndexError(
-                    f"getitem: index {entry} is out of range for dimension {dim} of size {size}"
-                )
+            _check_integer(entry, array, dim)
             basic.append(entry)
             dim += 1
         elif type(entry) is slice:
@@ -93,23 +104,29 @@ def take_apart(input: Any, index: Any) -> tuple[tuple | None, tuple | None]:
             basic.append(None)
             arrays.append(xp(array).zeros(int(entry), dtype=np.int64))
         else:
-            size = array.shape[dim : dim + entry.ndim]
-            if entry.dtype == bool and entry.shape != size:
-                raise IndexError(
-                    f"getitem: the mask has shape {entry.shape}, expected {size}, the tensor's "
-                    f"shape {array.shape} from dimension {dim} on"
-                )
+            _check_mask(entry, array, dim)
             skipped = dims_taken(entry)
             basic += [ALL] * skipped
             arrays.append(entry)
             dim += skipped
-    if not any(is_array(entry) for entry in arrays):
-        return (*basic, Ellipsis), None
-    advanced = tuple(arrays)
-    if sum(is_array(entry) for entry in arrays) > 1:
-        advanced = _masks_as_integers(advanced)
-    only_arrays = all(type(entry) is slice and entry == ALL for entry in basic)
-    return None if only_arrays else (*basic, Ellipsis), advanced
+    return basic, arrays
+
+
+def _check_integer(entry: int, array: Array, dim: int) -> None:
+    size = array.shape[dim]
+    if not -size <= entry < size:
+        raise IndexError(
+            f"getitem: index {entry} is out of range for dimension {dim} of size {size}"
+        )
+
+
+def _check_mask(entry: Array, array: Array, dim: int) -> None:
+    size = array.shape[dim : dim + entry.ndim]
+    if entry.dtype == bool and entry.shape != size:
+        raise IndexError(
+            f"getitem: the mask has shape {entry.shape}, expected {size}, the tensor's "
+            f"shape {array.shape} from dimension {dim} on"
+        )
 
 
 def _is_tuple_in_disguise(index: list) -> bool:

@@ -35,36 +35,55 @@ def strong_wolfe(
     narrows them. Returns the best point, and how often the loss was evaluated: at most most + 1
     times. A bracket shorter than tolerance is not narrowed.
     """
+    bracket, count = _enclose(evaluate, start, t, most)
+    if len(bracket) == 1:
+        return bracket[0], count + 1
+    point, count = _narrow(evaluate, start, bracket, count, most, longest, tolerance)
+    return point, count + 1
 
-    def too_high(point: Point) -> bool:
-        return point.loss > start.loss + SUFFICIENT * point.t * start.slope
 
-    def flat(point: Point) -> bool:
-        return abs(point.slope) <= -CURVATURE * start.slope
+def _too_high(point: Point, start: Point) -> bool:
+    return point.loss > start.loss + SUFFICIENT * point.t * start.slope
 
+
+def _flat(point: Point, start: Point) -> bool:
+    return abs(point.slope) <= -CURVATURE * start.slope
+
+
+def _enclose(
+    evaluate: Callable[[Any], Point], start: Point, t: Any, most: int
+) -> tuple[list[Point], int]:
+    """Two points around a solution, or the solution alone; and the number of longer steps."""
     before, point, count = start, evaluate(t), 0
-    bracket: list[Point] = []
     while count < most:
-        if too_high(point) or (count > 1 and point.loss >= before.loss):
-            bracket = [before, point]
-            break
-        if flat(point):
-            return point, count + 1
+        if _too_high(point, start) or (count > 1 and point.loss >= before.loss):
+            return [before, point], count
+        if _flat(point, start):
+            return [point], count
         if point.slope >= 0:
-            bracket = [before, point]
-            break
+            return [before, point], count
         shortest = point.t + 0.01 * (point.t - before.t)
         t = cubic_minimum(before, point, (shortest, point.t * 10))
         before, point = point, evaluate(t)
         count += 1
-    if not bracket:
-        bracket = [start, point]
+    return [start, point], count
 
+
+def _narrow(
+    evaluate: Callable[[Any], Point],
+    start: Point,
+    bracket: list[Point],
+    count: int,
+    most: int,
+    longest: Any,
+    tolerance: float,
+) -> tuple[Point, int]:
+    """The lowest point that cubic interpolation finds in a bracket; and the new count."""
     was_near_end = False
     low = _lowest(bracket)
     while count < most:
         smallest, largest = (f(bracket[0].t, bracket[1].t) for f in (min, max))
-        if abs(bracket[1].t - bracket[0].t) * longest < tolerance:
+        if (largest - smallest) * longest < tolerance:
             break
         t = cubic_minimum(bracket[0], bracket[1])
         margin = MARGIN * (largest - smallest)
@@ -75,17 +94,17 @@ def strong_wolfe(
         was_near_end = near_end
         point = evaluate(t)
         count += 1
-        if too_high(point) or point.loss >= bracket[low].loss:
+        if _too_high(point, start) or point.loss >= bracket[low].loss:
             bracket[1 - low] = point
             low = _lowest(bracket)
             continue
-        found = flat(point)
+        found = _flat(point, start)
         if not found and point.slope * (bracket[1 - low].t - bracket[low].t) >= 0:
             bracket[1 - low] = bracket[low]
         bracket[low] = point
         if found:
             break
-    return bracket[low], count + 1
+    return bracket[low], count
 
 
 def _lowest(bracket: list[Point]) -> int:

@@ -70,35 +70,11 @@ class DataLoader(Generic[Sample]):
         pin_memory_device: str = "",
         in_order: bool = True,
     ):
-        if num_workers < 0:
-            raise ValueError(f"DataLoader: got num_workers={num_workers}, expected 0 or more")
-        if timeout < 0:
-            raise ValueError(f"DataLoader: got timeout={timeout}, expected 0 or more seconds")
-        if prefetch_factor is not None and (num_workers == 0 or prefetch_factor < 1):
-            raise ValueError(
-                f"DataLoader: got prefetch_factor={prefetch_factor} with num_workers={num_workers},"
-                " expected both to be positive"
-            )
-        if persistent_workers and num_workers == 0:
-            raise ValueError("DataLoader: persistent_workers=True needs num_workers > 0")
+        _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
         self._iterable = isinstance(dataset, IterableDataset)
-        if self._iterable and (shuffle or sampler is not None or batch_sampler is not None):
-            raise ValueError(
-                "DataLoader: an IterableDataset has an order of its own; omit shuffle, "
-                "sampler and batch_sampler"
-            )
-        if sampler is not None and shuffle:
-            raise ValueError("DataLoader: got a sampler and shuffle=True, expected one of them")
+        _check_order(self._iterable, batch_size, shuffle, sampler, batch_sampler, drop_last)
         if batch_sampler is not None:
-            if batch_size != 1 or shuffle or sampler is not None or drop_last:
-                raise ValueError(
-                    "DataLoader: a batch_sampler decides batch_size, shuffle, sampler and "
-                    "drop_last; omit them"
-                )
             batch_size = None
-        elif batch_size is None and drop_last:
-            raise ValueError("DataLoader: got drop_last=True with batch_size=None")
-
         if sampler is None:
             if self._iterable:
                 sampler = _Nameless()
@@ -191,6 +167,48 @@ class _Nameless:
 
     def __iter__(self) -> Iterator[None]:
         return itertools.repeat(None)
+
+
+def _check_workers(
+    num_workers: int, timeout: float, prefetch_factor: int | None, persistent_workers: bool
+) -> None:
+    if num_workers < 0:
+        raise ValueError(f"DataLoader: got num_workers={num_workers}, expected 0 or more")
+    if timeout < 0:
+        raise ValueError(f"DataLoader: got timeout={timeout}, expected 0 or more seconds")
+    if prefetch_factor is not None and (num_workers == 0 or prefetch_factor < 1):
+        raise ValueError(
+            f"DataLoader: got prefetch_factor={prefetch_factor} with num_workers={num_workers},"
+            " expected both to be positive"
+        )
+    if persistent_workers and num_workers == 0:
+        raise ValueError("DataLoader: persistent_workers=True needs num_workers > 0")
+
+
+def _check_order(
+    is_stream: bool,
+    batch_size: int | None,
+    shuffle: bool | None,
+    sampler: Iterable | None,
+    batch_sampler: Iterable[list] | None,
+    drop_last: bool,
+) -> None:
+    """Only one argument may decide the order of the samples, and one the batches."""
+    if is_stream and (shuffle or sampler is not None or batch_sampler is not None):
+        raise ValueError(
+            "DataLoader: an IterableDataset has an order of its own; omit shuffle, "
+            "sampler and batch_sampler"
+        )
+    if sampler is not None and shuffle:
+        raise ValueError("DataLoader: got a sampler and shuffle=True, expected one of them")
+    if batch_sampler is not None:
+        if batch_size != 1 or shuffle or sampler is not None or drop_last:
+            raise ValueError(
+                "DataLoader: a batch_sampler decides batch_size, shuffle, sampler and "
+                "drop_last; omit them"
+            )
+    elif batch_size is None and drop_last:
+        raise ValueError("DataLoader: got drop_last=True with batch_size=None")
 
 
 class _Pass:
