@@ -83,7 +83,7 @@ from .create import random  # isort: skip
 from .create import tensor as tensor  # isort: skip  # which mypy takes for the module
 
 # Last: they are written with the functions above.
-from . import distributions, sparse  # isort: skip
+from . import distributions, masked, signal, sparse  # isort: skip
 from .sparse import sparse_coo_tensor, sparse_csr_tensor, spmm  # isort: skip
 
 from .compat import version as version  # isort: skip
@@ -116,11 +116,11 @@ __all__ = [
     "inference_mode", "int", "int16",
     "int32", "int64", "int8", "is_grad_enabled", "is_inference", "is_inference_mode_enabled", "jit",
     "keep_memory",
-    "linalg", "load", "long", "mps", "multiprocessing", "nan", "newaxis", "no_grad", "onnx",
-    "optim", "pi", "promote_types", "release_memory", "result_type", "return_types", "save",
+    "linalg", "load", "long", "masked", "mps", "multiprocessing", "nan", "newaxis", "no_grad",
+    "onnx", "optim", "pi", "promote_types", "release_memory", "result_type", "return_types", "save",
     "set_default_device", "set_default_dtype", "set_grad_enabled", "set_kernels", "set_num_threads",
-    "set_printoptions", "short", "sparse", "sparse_coo_tensor", "sparse_csr_tensor", "spmm",
-    "uint8", "utils", "vmap", "xpu",
+    "set_printoptions", "short", "signal", "sparse", "sparse_coo_tensor", "sparse_csr_tensor",
+    "spmm", "uint8", "utils", "vmap", "xpu",
 ]
 # fmt: on
 __all__ += compat.__all__

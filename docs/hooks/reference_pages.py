@@ -76,7 +76,7 @@ PAGES = {
         {
             OPS: [
                 "shape", "broadcast", "partial_views", "join", "rearrange", "matrix", "pad",
-                "convert", "copies", "combinatorics",
+                "convert", "copies", "view_copies", "combinatorics",
             ]
         },
     ),

@@ -396,10 +396,12 @@ def test_every_op_has_a_row() -> None:
 TESTED_ELSEWHERE = {
     "as_strided": "tests/test_views.py",  # its gradient is defined on the storage, not the input
     "as_strided_scatter": "tests/test_views.py",
+    "as_strided_copy": "tests/ops/test_view_copies.py",
     "broadcast_shapes": "tests/ops/test_shape.py",  # takes no tensor
     "float_power": "tests/ops/test_arithmetic.py",  # float64 for float32, by definition
     "gumbel_softmax": "tests/ops/test_softmax.py",  # random
     "view_as_complex": "tests/ops/test_complex.py",  # not of every memory layout
+    "view_as_complex_copy": "tests/ops/test_view_copies.py",
 }
 
 

@@ -15,6 +15,7 @@ Products
 Shape
     shape (reshape, permute), broadcast, partial_views (narrow, select, diagonal), join (cat,
     split), rearrange (flip, repeat), matrix (tril, diag), pad, convert (clone, to), copies,
+    view_copies (expand_copy),
     combinatorics (combinations, unravel_index)
 Selected elements
     index (x[…]), gather, scatter, index_reduce, masked, embedding (also one_hot), embedding_bag
@@ -108,6 +109,7 @@ from .trigonometry import *
 from .unfold import *
 from .unpooling import *
 from .variance import *
+from .view_copies import *
 
 # The public names are those that the files above list in their own __all__. (mypy finds them by
 # following the imports; a computed __all__ would hide them from it.)
