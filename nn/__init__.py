@@ -36,7 +36,8 @@ functions     functional    the functions, as in torch.nn.functional
               multi_head_attention  multi_head_attention_forward
               init          initial values of parameters, as in torch.nn.init
 
-packages      generation/   greedy, sampling, beam search, key-value caches
+packages      flex_attention/  attention with a function of the scores, and block masks
+              generation/   greedy, sampling, beam search, key-value caches
               models/       GPT, BERT, translators, Mamba, diffusion, experts, graph convolution
               utils/        gradient clipping, parametrizations, packed sequences
 """

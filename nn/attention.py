@@ -27,6 +27,8 @@ from .parameter import Parameter
 from .sdpa_kernel import SDPBackend as SDPBackend
 from .sdpa_kernel import sdpa_kernel as sdpa_kernel
 
+__path__: list[str] = []  # a package to importlib: compat.PATHS has a module below it
+
 
 def attend(
     query: Tensor,

@@ -40,6 +40,7 @@ from .old_forms import *
 # {import path: the module it stands for}. A row also holds for the modules inside a package.
 # Nothing is imported before its path is used, as a module or as an attribute of tinytensor.
 PATHS = {
+    "nn.attention.flex_attention": "nn.flex_attention",
     "nn.parallel.distributed": "nn.parallel",
     "nn.quantized": "tinytensor.compat.quantization",
     "nn.utils.clip_grad": "tinytensor.optim.clip_grad",
