@@ -28,6 +28,8 @@ class _FractionalMaxPool(Module):
         if (output_size is None) == (output_ratio is None):
             raise ValueError(f"{name}: expected either output_size or output_ratio, and not both")
         self.kernel_size = self._each(kernel_size)
+        if self.dims == 3 and any(k <= 0 for k in self.kernel_size):
+            raise ValueError(f"{name}: got kernel_size {kernel_size}, expected sizes from 1 on")
         self.return_indices = return_indices
         self.output_size = None if output_size is None else self._each(output_size)
         self.output_ratio = None if output_ratio is None else self._each(output_ratio)

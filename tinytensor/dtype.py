@@ -298,7 +298,7 @@ def fitting(name: str, value: Any, dtype: np.dtype) -> Any:
         if dtype.kind != "c":
             raise RuntimeError(f"{name}: {value} is complex, expected a number for {dtype}")
         return value
-    if dtype.kind in "bc" or 0 <= value <= 127 or (not math.isfinite(value) and dtype.kind == "f"):
+    if dtype.kind in "bc" or 0 <= value <= 127 or (not math.isfinite(value) and dtype.kind in "fV"):
         return value
     if dtype == np.float16 or dtype.kind == "V":
         limit = 65520 if dtype.kind == "f" else 3.3961776e38  # from here on it rounds to inf

@@ -15,7 +15,7 @@ from ..devices import module_for
 from ..dtype import default_float, fitting, to_numpy_dtype
 from ..out import takes_out
 from .from_data import infer_dtype
-from .memory_errors import named_if_out_of_memory
+from .memory_errors import named_if_out_of_memory, too_large
 from .size_arguments import shape_of, size_from
 
 if TYPE_CHECKING:
@@ -29,6 +29,8 @@ def _make(name: str, size: tuple, dtype: Any, device: Any, requires_grad: bool) 
         array = getattr(module_for(device), name)(shape_of(name, size), dtype=numpy_dtype)
     except MemoryError as error:
         raise out_of_memory(name, error) from None
+    except ValueError as error:
+        raise too_large(name, error) from None
     return wrap(array).requires_grad_(requires_grad)
 
 

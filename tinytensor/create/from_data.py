@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array as arrays
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +52,18 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
 
 def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None,
             requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """Like `as_tensor`; copy=True always copies, copy=False raises if a copy is needed."""
+    """Like `as_tensor`, also of a DLPack capsule or a buffer, which is read as `dtype`.
+
+    copy=True always copies, copy=False raises if a copy is needed.
+    """
+    if type(obj).__name__ == "PyCapsule":
+        obj = from_dlpack(obj)
+    elif isinstance(obj, (bytes, bytearray, memoryview, arrays.array)):
+        obj = frombuffer(obj, dtype=from_numpy_dtype(default_float()) if dtype is None else dtype)
+    elif copy is False and isinstance(obj, np.generic):
+        raise RuntimeError(
+            f"asarray: a NumPy scalar, {type(obj).__name__}, cannot be shared; leave copy=False out"
+        )
     result = tensor(obj, dtype=dtype, device=device) if copy else as_tensor(obj, dtype, device)
     if copy is False and (not hasattr(obj, "dtype") or result.dtype != obj.dtype):
         raise ValueError(
@@ -107,8 +119,23 @@ def frombuffer(
     return tensor.requires_grad_() if requires_grad else tensor
 
 
+class _Capsule:
+    """A DLPack capsule of CPU memory, in the shape that NumPy accepts."""
+
+    def __init__(self, capsule: Any):
+        self.capsule = capsule
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+
 def from_dlpack(ext_tensor: Any) -> Tensor:
-    """A tensor that shares memory with any object that supports DLPack."""
+    """A tensor that shares memory with any object that supports DLPack, or with a capsule of it."""
+    if type(ext_tensor).__name__ == "PyCapsule":
+        ext_tensor = _Capsule(ext_tensor)
     if not hasattr(ext_tensor, "__dlpack__"):
         kind = type(ext_tensor).__name__
         raise TypeError(f"from_dlpack: got {kind}, expected an object with __dlpack__")

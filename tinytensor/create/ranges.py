@@ -11,7 +11,7 @@ import numpy as np
 from ..autograd.variable import Variable, wrap
 from ..backend import Array
 from ..devices import module_for
-from ..dtype import default_float, to_numpy_dtype
+from ..dtype import complex_dtype, default_float, to_numpy_dtype
 from ..out import takes_out
 from .from_data import INT64
 from .memory_errors import named_if_out_of_memory
@@ -55,11 +55,11 @@ def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = No
     return wrap(_to_dtype(array, numpy_dtype)).requires_grad_(requires_grad)
 
 
-def _number(name: str, value: Any) -> Any:
+def _number(name: str, value: Any, may_be_complex: bool = False) -> Any:
     """A Python number from a number or a 0-d tensor."""
     if isinstance(value, np.generic) or (isinstance(value, Variable) and not value.array.ndim):
         return value.item()
-    if not isinstance(value, (int, float)):
+    if not isinstance(value, (int, float, complex) if may_be_complex else (int, float)):
         raise TypeError(f"{name}: got a {type(value).__name__}, expected a number")
     return value
 
@@ -70,9 +70,24 @@ def _to_dtype(array: Array, dtype: np.dtype) -> Array:
     return (array.astype(INT64) if dtype.kind in "iu" else array).astype(dtype)
 
 
+def _dtype_between(name: str, start: Any, end: Any, dtype: Any) -> np.dtype:
+    """The dtype of numbers from start to end, of which one or both may be complex."""
+    natural = default_float()
+    if isinstance(_number(name, start, True), complex) or isinstance(
+        _number(name, end, True), complex
+    ):
+        natural = complex_dtype(natural)
+    if dtype is None:
+        return natural
+    given = to_numpy_dtype(dtype)
+    if natural.kind == "c" and given.kind != "c":
+        raise RuntimeError(f"{name}: got dtype {given}, expected a complex one, as start or end")
+    return given
+
+
 def _evenly(name: str, start: Any, end: Any, steps: Any, dtype: np.dtype, device: Any) -> Array:
-    """`steps` float64 numbers from start to end, counted from the nearer one, as PyTorch does."""
-    start, end = _number(name, start), _number(name, end)
+    """`steps` float64 or complex128 numbers from start to end, counted from the nearer one."""
+    start, end = _number(name, start, True), _number(name, end, True)
     steps = operator.index(steps)
     if steps < 0:
         raise RuntimeError(f"{name}: steps={steps}, expected a non-negative number")
@@ -90,7 +105,7 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any
              requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """`steps` numbers from start to end, both included, evenly apart."""
     size_from("linspace", ((),), others)
-    numpy_dtype = default_float() if dtype is None else to_numpy_dtype(dtype)
+    numpy_dtype = _dtype_between("linspace", start, end, dtype)
     array = _evenly("linspace", start, end, steps, numpy_dtype, device)
     return wrap(_to_dtype(array, numpy_dtype)).requires_grad_(requires_grad)
 
@@ -101,7 +116,7 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any
              device: Any = None, requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
     """base to the power of each number of linspace(start, end, steps)."""
     size_from("logspace", ((),), others)
-    numpy_dtype = default_float() if dtype is None else to_numpy_dtype(dtype)
+    numpy_dtype = _dtype_between("logspace", start, end, dtype)
     exponents = _evenly("logspace", start, end, steps, numpy_dtype, device)
     with np.errstate(all="ignore"):  # overflow is inf, without a warning
         array = module_for(device).power(float(base), exponents)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..autograd.arguments import array_of, check_flags
-from ..autograd.variable import unwrap, wrap_like
+from ..autograd.variable import wrap_like
 from ..backend import xp
 
 if TYPE_CHECKING:
@@ -40,13 +40,14 @@ def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """Where flat `indices` of an array of that shape are: one tensor for each dimension."""
     array = array_of("unravel_index", indices)
     if array.dtype.kind not in "iu":
-        raise ValueError(f"unravel_index: got indices of dtype {array.dtype}, expected integers")
-    sizes = unwrap(shape).tolist() if hasattr(unwrap(shape), "tolist") else shape
-    sizes = tuple(sizes) if isinstance(sizes, (tuple, list)) else (sizes,)
+        raise TypeError(f"unravel_index: got indices of dtype {array.dtype}, expected integers")
+    sizes = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
     if not all(isinstance(n, int) for n in sizes):
         raise TypeError(f"unravel_index: got shape {shape!r}, expected integers")
     if any(n < 0 for n in sizes):
         raise ValueError(f"unravel_index: got shape {sizes}, expected no negative size")
+    if array.size and 0 in sizes:
+        raise ValueError(f"unravel_index: got shape {sizes}, expected no size 0 for these indices")
     # From the last dimension on: the remainder is the index there, the quotient what is left.
     found = []
     left = array.astype(np.int64)

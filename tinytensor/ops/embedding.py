@@ -15,6 +15,7 @@ from ..backend import Array, xp
 from ..errors import ShapeError
 from ..kernels.machinery.route import accelerated
 from .accumulate import add_rows
+from .clamp import where
 from .parse_index import outside
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ SMALL_TABLE = 256
 class Embedding(Op):
     """y = weight[index];  dweight[i] = Σ factor·g over the places where index is i
 
-    factor, one number for each place or None for 1, weights (or stops) gradients.
+    factor, one number for each place or None for 1, weights gradients; where it is 0 or False none
+    passes, not even NaN.
     """
 
     saves = ("index", "factor")
@@ -40,7 +42,7 @@ class Embedding(Op):
     def backward(self, g: Any) -> Any:
         index, factor = self.saved
         if factor is not None:
-            g = g * factor
+            g = where(factor != 0, g if factor.dtype == bool else g * factor, 0.0)
         return AddRows.apply(g, index, self.rows)
 
 
@@ -112,14 +114,14 @@ def embedding(
     return Embedding.apply(weight, input, factor)
 
 
-def row_number(name: str, padding_idx: int | None, rows: int) -> int | None:
+def row_number(
+    name: str, padding_idx: int | None, rows: int, error: type = AssertionError
+) -> int | None:
     """padding_idx, counted from 0."""
     if padding_idx is None:
         return None
     if not -rows <= padding_idx < rows:
-        raise AssertionError(
-            f"{name}: padding_idx {padding_idx} is not a row of a table of {rows} rows"
-        )
+        raise error(f"{name}: padding_idx {padding_idx} is not a row of a table of {rows} rows")
     return padding_idx % rows
 
 
@@ -127,15 +129,16 @@ def gradient_factor(
     table: Array, index: Array, padding_idx: int | None, by_frequency: bool
 ) -> Array | None:
     """The factor of each place's gradient, of shape (…, 1); None for 1 everywhere."""
-    if padding_idx is None and not by_frequency:
-        return None
+    kept = None if padding_idx is None else index != padding_idx
+    if not by_frequency:
+        return None if kept is None else kept[..., None]
     library = xp(table)
     factor = library.ones(index.shape, dtype=table.dtype)
-    if by_frequency and index.size:
+    if index.size:
         counts = library.bincount(index.reshape(-1), minlength=table.shape[0])
         factor /= counts[index].astype(table.dtype)
-    if padding_idx is not None:
-        factor *= index != padding_idx
+    if kept is not None:
+        factor *= kept
     return factor[..., None]
 
 

@@ -58,7 +58,7 @@ def embedding_bag(
         )
     if max_norm is not None:
         renormalize(weight, flat, max_norm, norm_type)
-    padding = row_number("embedding_bag", padding_idx, rows)
+    padding = row_number("embedding_bag", padding_idx, rows, RuntimeError)
     kept = (bag >= 0) & (flat != padding) if padding is not None else bag >= 0
     if not kept.all():
         flat, bag = flat[kept], bag[kept]

@@ -127,7 +127,7 @@ def _counts(name: str, dims: int, image: tuple, output_size: Any, ratio: Any) ->
     if output_size is None and ratio is None:
         raise ValueError(f"{name}: expected output_size or output_ratio, got neither")
     if output_size is not None:
-        return sizes(name, "output_size", output_size, dims)
+        return sizes(name, "output_size", output_size, dims, least=0)
     ratios = tuple(ratio) if isinstance(ratio, (tuple, list)) else (ratio,) * dims
     if len(ratios) != dims:
         raise ValueError(f"{name}: got output_ratio {ratio}, expected one number or {dims}")

@@ -63,6 +63,13 @@ class Histc(Op):
     def forward(self, x: Array, bins: int, low: float, high: float) -> Array:
         if low == high and x.size:
             low, high = float(x.min()), float(x.max())
+        if not math.isfinite(high - low):
+            raise RuntimeError(f"histc: got the range [{low}, {high}], expected a finite one")
+        if low == high and low - 1 == low:  # too large to take 1 away: all elements are equal
+            y = xp(x).zeros(bins, x.dtype)
+            edge = float(np.finfo(x.dtype).max)
+            y[bins - 1 if low == edge else 0 if low == -edge else bins // 2] = x.size
+            return y
         if low == high:
             low, high = low - 1, high + 1
         counts, _ = xp(x).histogram(x.reshape(-1), bins, (low, high))

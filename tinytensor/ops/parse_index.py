@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..autograd.site import warn
 from ..autograd.variable import Variable, unwrap
 from ..backend import Array, is_array, xp
 from ..devices import device_of
@@ -130,7 +131,9 @@ def _check_mask(entry: Array, array: Array, dim: int) -> None:
 
 
 def _is_tuple_in_disguise(index: list) -> bool:
-    """x[[slice(2), None]] means x[:2, None], in PyTorch as in old NumPy."""
+    """x[[slice(2), None]] means x[:2, None], in PyTorch as in old NumPy, up to 31 entries."""
+    if len(index) > 31:
+        return False
     kinds = (Variable, np.ndarray, list, tuple, range, slice, type(None), type(Ellipsis))
     return any(isinstance(entry, kinds) for entry in index)
 
@@ -150,6 +153,8 @@ def _entry(entry: Any, target: Array) -> Any:
             "None, Ellipsis, or tensors, arrays and lists of integers or booleans"
         )
     if array.dtype == np.uint8:  # PyTorch's masks from before it had bool
+        if array.ndim:
+            warn("getitem: indexing with dtype uint8 is deprecated, use bool; it is read as a mask")
         array = array.astype(bool)
     if not array.size and not isinstance(entry, Variable):
         array = array.astype(np.int64) if array.dtype.kind == "f" else array

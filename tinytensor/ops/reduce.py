@@ -12,8 +12,9 @@ import numpy as np
 
 from ..autograd.arguments import array_of, require_tensor
 from ..autograd.op import Op
+from ..autograd.variable import wrap_like
 from ..backend import Array, sum_over, xp
-from ..dtype import int64, to_numpy_dtype
+from ..dtype import FLOATS, int64, to_numpy_dtype
 from ..out import takes_out
 from .broadcast import Expand
 from .dims import accepts_axis, keep_dims, normalize_dim, normalize_dims
@@ -137,6 +138,9 @@ def nansum(
 ) -> Tensor:
     """The sum over `dim` of what is not NaN."""
     refuse_complex("nansum", input)
+    if dtype is not None and to_numpy_dtype(dtype).kind not in FLOATS:
+        x = array_of("nansum", input)  # integers have no NaN: they go before the conversion
+        input = wrap_like(xp(x).where(x == x, x, 0), input)
     return Nansum.apply(
         _summable("nansum", input, dtype), reduced_dims("nansum", input, dim), keepdim
     )
@@ -149,6 +153,8 @@ def nanmean(
 ) -> Tensor:
     """The average over `dim` of what is not NaN."""
     require_float("nanmean", input)
+    if dtype is not None and to_numpy_dtype(dtype).kind not in FLOATS:
+        raise RuntimeError(f"nanmean: got dtype {dtype}, expected a floating point dtype")
     dims = reduced_dims("nanmean", input, dim)
     return nansum(input, dims, keepdim, dtype=dtype) / sum(input == input, dims, keepdim)
 

@@ -69,7 +69,8 @@ class ViewDtype(Op):
     op_name = "view"
 
     def forward(self, x: Array, dtype: Any) -> Array:
-        if x.itemsize != dtype.itemsize and not (x.ndim and x.strides[-1] == x.itemsize):
+        contiguous = x.ndim and (x.strides[-1] == x.itemsize or not x.size)
+        if x.itemsize != dtype.itemsize and not contiguous:
             raise ShapeError(
                 f"view: {x.dtype} of shape {x.shape} and strides {_strides(x)} cannot be read as "
                 f"{dtype}, of another size, unless its last dimension is contiguous"
@@ -79,7 +80,10 @@ class ViewDtype(Op):
                 f"view: the last dimension of shape {x.shape} has {x.shape[-1]} elements, expected "
                 f"a multiple of {dtype.itemsize // x.itemsize} to read {x.dtype} as {dtype}"
             )
-        return x.view(dtype)
+        if x.size or not x.ndim:
+            return x.view(dtype)
+        # NumPy gives empty arrays strides of 0 at times, and then refuses
+        return xp(x).empty((*x.shape[:-1], x.shape[-1] * x.itemsize // dtype.itemsize), dtype)
 
 
 class Squeeze(Reshape):

@@ -56,14 +56,14 @@ def _order(name: str, input: Any, dim: Any, descending: bool) -> tuple[Any, Any,
 @takes_out("same dtype")
 @accepts_axis
 def sort(
-    input: Tensor, dim: int = -1, descending: bool = False, stable: bool = False
+    input: Tensor, dim: int = -1, descending: bool = False, stable: bool | None = False
 ) -> return_types.sort:
     """(values, indices), sorted along `dim`; NaN is the largest.
 
     Equal elements keep their order, with or without `stable`.
     """
     if type(descending) is not bool or type(stable) is not bool:
-        check_flags("sort", descending=descending, stable=stable)
+        check_flags("sort", descending=descending, stable=bool(stable))
     line, indices, dim = _order("sort", input, dim, descending)
     values = gather(line, dim, indices)
     return return_types.sort(values.reshape(input.shape), indices.reshape(input.shape))
@@ -95,6 +95,8 @@ def topk(
     """
     if type(largest) is not bool or type(sorted) is not bool:
         check_flags("topk", largest=largest, sorted=sorted)
+    if type(dim) is bool:  # topk(k, True): dim was left out
+        raise TypeError(f"topk: got dim = {dim}, expected an int")
     line, indices, dim = _order("topk", input, dim, largest)
     if not 0 <= k <= line.shape[dim]:
         raise RuntimeError(
@@ -243,10 +245,16 @@ class Searchsorted(Op):
     def forward(self, sequence: Array, values: Array, right: bool) -> Array:
         if sequence.ndim == 1:
             return xp(values).searchsorted(sequence, values, side="right" if right else "left")
-        # (…, n) and (…, m) → (…, m, n): compare each value with each element
-        before = sequence[..., None, :]
-        each = values[..., :, None]
-        return (before <= each if right else before < each).sum(axis=-1)
+        # Halve the range of each value's place, which starts as 0 … n. NaN comes last.
+        library, size = xp(values), sequence.shape[-1]
+        low = library.zeros(values.shape, np.int64)
+        high = library.full(values.shape, size, np.int64)
+        for _ in range(size.bit_length()):
+            middle = (low + high) // 2
+            seen = library.take_along_axis(sequence, library.minimum(middle, size - 1), -1)
+            after = ~(seen > values if right else seen >= values) & (low < high)
+            low, high = library.where(after, middle + 1, low), library.where(after, high, middle)
+        return low
 
 
 @takes_out("same dtype")
