@@ -60,6 +60,7 @@ CASES = {
     "full, too large": lambda L: L.full(HUGE, 1.0),
     "uniform_, a range too wide": lambda L: L.zeros(2).uniform_(-3e38, 3e38),
     "uniform_, a range too wide for float16": lambda L: L.zeros(2).half().uniform_(-6e4, 6e4),
+    "uniform_, bounds too large": lambda L: L.zeros(2).half().uniform_(-1e5, -9e4),
     "uniform_, no range": lambda L: L.zeros(2).uniform_(2, 1),
 }  # fmt: skip
 

@@ -309,10 +309,11 @@ def uniform_(self: Tensor, a: float = 0, b: float = 1, *, generator: Generator |
     """Fill with numbers uniform in [a, b); `from` and `to` are accepted through **."""
     _float_only("uniform_", self.array.dtype, "c")
     low, high = _from_and_to("uniform_", a, b, bounds)
-    if not 0 <= high - low <= finfo(self.array.dtype).max:
+    largest = finfo(self.array.dtype).max
+    if not 0 <= high - low <= largest or max(abs(low), abs(high)) > largest:
         raise RuntimeError(
-            f"uniform_: got the range [{low}, {high}), expected from <= to, at most "
-            f"{finfo(self.array.dtype).max} apart"
+            f"uniform_: got the range [{low}, {high}), expected from <= to, both and their "
+            f"difference at most {largest}"
         )
     source = generator_for(self.array, generator)
     draw = _draw(source.uniform, self.array.shape, self.array.dtype)
