@@ -24,7 +24,9 @@ def largest_of(array: Array, axes: Any, keepdims: bool = False) -> Array:
 
 
 def check_float(name: str, input: Any) -> None:
-    """Refuse what is not a tensor of float32 or float64, the dtypes of LAPACK."""
+    """Refuse what is not a tensor of LAPACK's dtypes: float32, float64, complex64, complex128."""
+    if array_of(name, input).dtype.kind == "c":
+        return
     require_float(name, input)
     if unwrap(input).dtype.itemsize < 4:
         raise RuntimeError(
@@ -144,6 +146,17 @@ def raise_for(name: str, info: Array, reason: str) -> None:
 def transposed(x: Any) -> Any:
     """Each matrix transposed."""
     return x.swapaxes(-1, -2)
+
+
+def adjoint(x: Any) -> Any:
+    """Each matrix transposed, and conjugated if it is complex: xᴴ."""
+    y = x.swapaxes(-1, -2)
+    return y.conj() if unwrap(x).dtype.kind == "c" else y
+
+
+def real_part(x: Any) -> Any:
+    """Re x; x itself if it is real."""
+    return x.real if unwrap(x).dtype.kind == "c" else x
 
 
 def identity_like(x: Any, n: int) -> Any:

@@ -17,7 +17,7 @@ from ..ops.partial_views import diagonal
 from ..ops.return_types import linalg_eig
 from .checks import check_square, identity_like, lapack, new_info, transposed
 from .solve import Solve
-from .svd import Decomposition
+from .svd import Decomposition, check_phase
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -45,7 +45,7 @@ class Eig(Decomposition):
             M = VH @ gV
             lengths = diagonal(M, 0, -2, -1)
             if self.check:
-                _check_phase(unwrap(lengths))
+                check_phase("linalg.eig", "eigenvectors", unwrap(lengths))
                 # With create_graph the rule is made of V computed anew. A second derivative then
                 # reaches that V and this one, and only the sum is independent of their phase.
                 self.check = not is_grad_enabled()
@@ -57,16 +57,6 @@ class Eig(Decomposition):
             quotient = quotient - diag_embed(diagonal(quotient, 0, -2, -1))
             inner = quotient if inner is None else inner + quotient
         return Solve.apply(VH, inner @ VH, new_info(tuple(values.shape[:-1]), values))
-
-
-def _check_phase(lengths: Array) -> None:
-    """Refuse a function of the phase of the eigenvectors, which is not defined."""
-    if (abs(lengths.imag) > 1e-2).any():
-        raise RuntimeError(
-            "linalg.eig: the function depends on the phase of the eigenvectors, which is not "
-            "defined, so it has no gradient; use one that does not change if they are multiplied "
-            "by numbers of absolute value 1"
-        )
 
 
 def _eig(x: Any) -> tuple:

@@ -14,13 +14,13 @@ from ..errors import ShapeError
 from ..ops.autocast import in_float32
 from ..ops.return_types import linalg_lstsq
 from .checks import (
+    adjoint,
     broadcast_batch,
     check_matrix,
     check_same,
     check_square,
     lapack,
     largest_of,
-    transposed,
 )
 
 if TYPE_CHECKING:
@@ -28,29 +28,30 @@ if TYPE_CHECKING:
 
 
 class Pinv(Op):
-    """y = x⁺;  dx = −yᵀ·g·yᵀ + (1 − x·y)·gᵀ·y·yᵀ + yᵀ·y·gᵀ·(1 − y·x)
+    """y = x⁺;  dx = −yᴴ·g·yᴴ + (1 − x·y)·gᴴ·y·yᴴ + yᴴ·y·gᴴ·(1 − y·x)
 
     Singular values up to max(atol, rtol·σ₁) count as 0; both limits have the shape (…, 1).
     """
 
     op_name = "linalg.pinv"
     saves = ("x", "out")
+    complex_rule = True
 
     def forward(self, x: Array, atol: Any, rtol: Any, hermitian: bool) -> Array:
         if hermitian:
             values, V = lapack("linalg.pinv", "eigh", x)
             inverse = _inverted(values, atol, rtol)
-            return (V * inverse[..., None, :]) @ transposed(V)
+            return (V * inverse[..., None, :]) @ adjoint(V)
         U, s, Vh = lapack("linalg.pinv", "svd", x, full_matrices=False)
-        return transposed(Vh) @ (_inverted(s, atol, rtol)[..., :, None] * transposed(U))
+        return adjoint(Vh) @ (_inverted(s, atol, rtol)[..., :, None] * adjoint(U))
 
     def backward(self, g: Any) -> Any:
         x, y = self.saved
-        yT, gT = transposed(y), transposed(g)
-        a = gT @ y  # (…, m, m)
-        b = y @ gT  # (…, n, n)
-        dx = (a - x @ (y @ a)) @ yT - yT @ g @ yT
-        return dx + yT @ (b - (b @ y) @ x)
+        yH, gH = adjoint(y), adjoint(g)
+        a = gH @ y  # (…, m, m)
+        b = y @ gH  # (…, n, n)
+        dx = (a - x @ (y @ a)) @ yH - yH @ g @ yH
+        return dx + yH @ (b - (b @ y) @ x)
 
 
 def _counts(values: Array, atol: Any, rtol: Any) -> Array:
@@ -179,14 +180,14 @@ def lstsq(
     broadcast_batch(name, A, columns)
     array = unwrap(A)
     library, (m, n) = xp(array), array.shape[-2:]
-    nothing = wrap(library.empty(0, array.dtype))
     limits = _limits(name, array, None, rcond)
     values = lapack(name, "svd", array, compute_uv=False)
+    nothing = wrap(library.empty(0, values.dtype))
     rank = library.asarray(_counts(values, *limits).sum(-1))
     X = Pinv.apply(A, *limits, False) @ columns
     residuals = nothing
     if m > n and driver not in (None, "gelsy") and (rank == n).all():
-        residuals = ((A @ X - columns) ** 2).sum(-2)
+        residuals = (abs(A @ X - columns) ** 2).sum(-2)
     return linalg_lstsq(
         X.reshape(X.shape[:-1]) if vectors else X,
         residuals,

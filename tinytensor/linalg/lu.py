@@ -59,7 +59,7 @@ def factor(x: Array) -> tuple[Array, Array, Array]:
     each = library.arange(count)
     with np.errstate(all="ignore"):
         for j in range(k):
-            p = j + abs(a[:, j:, j]).argmax(-1)
+            p = j + _size(a[:, j:, j]).argmax(-1)
             pivots[:, j] = p + 1
             rows = a[each, p]
             a[each, p] = a[:, j]
@@ -71,6 +71,11 @@ def factor(x: Array) -> tuple[Array, Array, Array]:
             a[:, j + 1 :, j + 1 :] -= below[:, :, None] * rows[:, None, j + 1 :]
     shape = (*batch, k)
     return a.reshape(x.shape), pivots.reshape(shape), info.astype(np.int32).reshape(batch)
+
+
+def _size(x: Array) -> Array:
+    """What LAPACK compares to choose a pivot: |x|, and |Re x| + |Im x| of complex numbers."""
+    return abs(x.real) + abs(x.imag) if x.dtype.kind == "c" else abs(x)
 
 
 def permutation(pivots: Array, m: int) -> Array:
@@ -93,10 +98,10 @@ def _inverse_permutation(order: Array) -> Array:
     return xp(order).argsort(order, -1)
 
 
-def solve_factored(packed: Any, pivots: Array, b: Any, adjoint: bool = False) -> Any:
-    """A⁻¹·b, or A⁻ᵀ·b if adjoint, from the factors of square A; arrays or tensors."""
+def solve_factored(packed: Any, pivots: Array, b: Any, transpose: bool = False) -> Any:
+    """A⁻¹·b, or A⁻ᵀ·b if transpose, from the factors of square A; arrays or tensors."""
     order = permutation(unwrap(pivots), packed.shape[-2])
-    if not adjoint:
+    if not transpose:
         y = SolveTriangular.apply(packed, _rows(b, order), False, True)
         return SolveTriangular.apply(packed, y, True, False)
     y = SolveTriangular.apply(transposed(packed), b, False, False)
@@ -243,7 +248,7 @@ def lu_solve(
 ) -> Tensor:
     """X with A·X = B, from lu_factor(A): (…, n, n), (…, n) and (…, n, k) → (…, n, k).
 
-    left=False: X·A = B. adjoint=True: Aᵀ in place of A.
+    left=False: X·A = B. adjoint=True: Aᴴ in place of A.
     """
     check_flags("linalg.lu_solve", left=left, adjoint=adjoint)
     name = "linalg.lu_solve"
@@ -262,9 +267,11 @@ def lu_solve(
             f"{name}: got pivots of shape {tuple(pivots.shape)}, expected {tuple(LU.shape[:-1])}"
         )
     broadcast_batch(name, LU, B)
+    # X·A = B  ⇔  Aᵀ·Xᵀ = Bᵀ, and Aᴴ is the transpose of conj(A)
+    factors = LU.conj() if adjoint and LU.is_complex() else LU
     if left:
-        return solve_factored(LU, pivots.array, B, adjoint)
-    return transposed(solve_factored(LU, pivots.array, transposed(B), not adjoint))
+        return solve_factored(factors, pivots.array, B, adjoint)
+    return transposed(solve_factored(factors, pivots.array, transposed(B), not adjoint))
 
 
 __all__ = ["lu", "lu_factor", "lu_factor_ex", "lu_solve"]

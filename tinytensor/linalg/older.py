@@ -9,7 +9,7 @@ from ..autograd.variable import unwrap, wrap
 from ..backend import xp
 from ..ops import return_types
 from ..ops.autocast import in_float32
-from .checks import check_matrix, transposed
+from .checks import adjoint, check_matrix, transposed
 from .least_squares import pinverse
 from .lu import lu_factor_ex, lu_unpack
 from .lu import lu_solve as linalg_lu_solve
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @in_float32
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> return_types.svd:
-    """(U, S, V) with input = U·diag(S)·Vᵀ; `linalg.svd`, which returns Vᵀ, is its successor.
+    """(U, S, V) with input = U·diag(S)·Vᴴ; `linalg.svd`, which returns Vᴴ, is its successor.
 
     some=False: U and V are square. compute_uv=False: only S; zeros in place of U and V.
     """
@@ -35,7 +35,7 @@ def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> return_typ
     check_matrix("svd", input, "input")
     if compute_uv:
         U, S, Vh = linalg_svd(input, full_matrices=not some)
-        return return_types.svd(U, S, transposed(Vh))
+        return return_types.svd(U, S, adjoint(Vh))
     m, n = input.shape[-2:]
     nothing = [input.new_zeros((*input.shape[:-2], size, size)) for size in (m, n)]
     return return_types.svd(nothing[0], svdvals(input), nothing[1])

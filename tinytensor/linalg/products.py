@@ -25,7 +25,15 @@ from ..ops.partial_views import diagonal as diagonal_of
 from ..ops.promote import cast, promote
 from ..ops.scan import cumprod
 from ..ops.shape import movedim
-from .checks import check_float, check_matrix, check_same, check_square, identity_like, transposed
+from .checks import (
+    adjoint,
+    check_float,
+    check_matrix,
+    check_same,
+    check_square,
+    identity_like,
+    transposed,
+)
 from .solve import inv, solve
 
 if TYPE_CHECKING:
@@ -65,7 +73,8 @@ class MatrixExp(Op):
     saves = ("x",)
 
     def forward(self, x: Array) -> Array:
-        return _exponential(x.astype(np.float64)).astype(x.dtype)
+        wide = np.complex128 if x.dtype.kind == "c" else np.float64
+        return _exponential(x.astype(wide)).astype(x.dtype)
 
     def backward(self, g: Any) -> Any:
         (x,) = self.saved
@@ -181,14 +190,14 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
 
 
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """Σ x·y along `dim`; the other dimensions broadcast."""
+    """Σ conj(x)·y along `dim`; the other dimensions broadcast."""
     require_tensor("linalg.vecdot", x)
     require_tensor("linalg.vecdot", y)
     check_float("linalg.vecdot", x)
     if setting.active is not None:
         x, y = lower((x, y))
     check_same("linalg.vecdot", x, y)
-    return (x * y).sum(dim)
+    return ((x.conj() if x.is_complex() else x) * y).sum(dim)
 
 
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
@@ -234,7 +243,7 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
 
 @in_float32
 def householder_product(A: Tensor, tau: Tensor) -> Tensor:
-    """The first n columns of H₁·H₂⋯H_k, with Hᵢ = 1 − τᵢ·vᵢ·vᵢᵀ, as `geqrf` returns v and τ.
+    """The first n columns of H₁·H₂⋯H_k, with Hᵢ = 1 − τᵢ·vᵢ·vᵢᴴ, as `geqrf` returns v and τ.
 
     vᵢ is the part of A's column i below the diagonal, with 1 on it and 0 above.
     (…, m, n) and (…, k) → (…, m, n), for m ≥ n ≥ k.
@@ -260,7 +269,7 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
         below = wrap((places > i).astype(dtype))
         v = A[..., i : i + 1] * below + wrap((places == i).astype(dtype))  # (…, m, 1)
         factor = tau[..., i].reshape((*tau.shape[:-1], 1, 1))
-        Q = Q - (v * factor) @ (transposed(v) @ Q)
+        Q = Q - (v * factor) @ (adjoint(v) @ Q)
     return Q
 
 

@@ -13,10 +13,12 @@ from ..backend import Array, xp
 from ..errors import ShapeError
 from ..ops.autocast import in_float32
 from ..ops.clamp import where
+from ..ops.pointwise import log
 from ..ops.reduce import prod
 from ..ops.return_types import linalg_inv_ex, linalg_slogdet, linalg_solve_ex
 from ..out import takes_out
 from .checks import (
+    adjoint,
     broadcast_batch,
     check_matrix,
     check_same,
@@ -201,7 +203,8 @@ class Det(Op):
 def _cofactors(x: Any, y: Any) -> Any:
     """y·x⁻ᵀ; for matrices that are singular or nearly so, from their singular values.
 
-    x = U·diag(s)·Vh has the cofactors det U · det Vh · U·diag(Π_{j≠i} sⱼ)·Vh.
+    x = U·diag(s)·Vh has the cofactors det U · det Vh · U·diag(Π_{j≠i} sⱼ)·Vh, with the conjugates
+    of U and Vh as its two outer factors if they are complex.
     """
     array = unwrap(x)
     info = new_info(array.shape[:-2], array)
@@ -214,15 +217,25 @@ def _cofactors(x: Any, y: Any) -> Any:
     n = array.shape[-1]
     # (…, 1, n) and the identity: row i holds all s but sᵢ, with a 1 in its place
     others = where(library.eye(n, dtype=bool), 1.0, s.reshape((*s.shape[:-1], 1, n)))
-    sign = library.linalg.det(unwrap(U)) * library.linalg.det(unwrap(Vh))  # ±1, a constant
-    weights = prod(others, -1) * library.round(sign)[..., None]
+    weights = prod(others, -1)
+    if array.dtype.kind == "c":
+        U, Vh = U.conj(), Vh.conj()
+        sign = (Det.apply(U) * Det.apply(Vh)).conj()
+    else:
+        sign = library.linalg.det(unwrap(U)) * library.linalg.det(unwrap(Vh))  # ±1, a constant
+        sign = library.round(sign)
+    weights = weights * sign.reshape((*sign.shape, 1))
     return (U * weights.reshape((*weights.shape[:-1], 1, n))) @ Vh
 
 
 class Slogdet(Op):
-    """sign, y = the factors of det x = sign·e^y;  dx = gy·x⁻ᵀ"""
+    """sign, y = the factors of det x = sign·e^y;  dx = (gy + i·Im(gsign·conj(sign)))·x⁻ᴴ
+
+    The sign of a real determinant is ±1 and has no gradient.
+    """
 
     saves = ("x",)
+    complex_rule = True
 
     def forward(self, x: Array) -> tuple:
         return tuple(xp(x).linalg.slogdet(x))
@@ -230,7 +243,10 @@ class Slogdet(Op):
     def backward(self, gsign: Any, gy: Any) -> Any:
         (x,) = self.saved
         inverses = Inverse.apply(x, new_info(tuple(x.shape[:-2]), x))
-        return gy.reshape((*gy.shape, 1, 1)) * transposed(inverses)
+        if unwrap(x).dtype.kind == "c":
+            determinant = Det.apply(x)
+            gy = gy + 1j * (gsign * (determinant / abs(determinant)).conj()).imag
+        return gy.reshape((*gy.shape, 1, 1)) * adjoint(inverses)
 
 
 def det(A: Tensor) -> Tensor:
@@ -240,7 +256,10 @@ def det(A: Tensor) -> Tensor:
 
 
 def slogdet(A: Tensor) -> linalg_slogdet:
-    """(sign, logabsdet) with det A = sign·exp(logabsdet); (0, −∞) for a singular matrix."""
+    """(sign, logabsdet) with det A = sign·exp(logabsdet); (0, −∞) for a singular matrix.
+
+    The sign of a complex determinant is a complex number of absolute value 1.
+    """
     check_square("linalg.slogdet", A)
     return linalg_slogdet(*Slogdet.apply(A))
 
@@ -249,6 +268,8 @@ def logdet(input: Tensor) -> Tensor:
     """log det of each matrix: −∞ for a determinant of 0, NaN for a negative one."""
     check_square("logdet", input)
     sign, logarithm = slogdet(input)
+    if sign.array.dtype.kind == "c":
+        return logarithm + log(sign)
     return where(wrap(sign.array < 0), np.nan, logarithm)
 
 

@@ -2,7 +2,8 @@
 
 Singular vectors and eigenvectors are defined up to their signs only, and those of equal values up
 to a rotation. The gradient of a function that depends on the sign, or of vectors with equal values,
-is meaningless; for equal values it is infinite or NaN.
+is meaningless; for equal values it is infinite or NaN. Complex vectors are defined up to a factor
+of absolute value 1; a function that depends on it is refused.
 """
 
 from __future__ import annotations
@@ -20,8 +21,17 @@ from ..ops.autocast import in_float32
 from ..ops.join import cat
 from ..ops.matrix import diag_embed, tril
 from ..ops.partial_views import diagonal
+from ..ops.promote import cast
 from ..ops.return_types import linalg_eigh, linalg_qr, linalg_svd
-from .checks import check_matrix, check_square, identity_like, lapack, transposed
+from .checks import (
+    adjoint,
+    check_matrix,
+    check_square,
+    identity_like,
+    lapack,
+    real_part,
+    transposed,
+)
 from .triangular import solve_rows
 
 if TYPE_CHECKING:
@@ -53,48 +63,72 @@ class Decomposition(Op):
 
 
 class Svd(Decomposition):
-    """U, s, V = the factors of x = U·diag(s)·Vᵀ;
-    dx = U·(skew(Uᵀ·gU)/E·diag(s) + diag(s)·skew(Vᵀ·gV)/E + diag(gs))·Vᵀ
-         + (1 − U·Uᵀ)·gU·diag(1/s)·Vᵀ + U·diag(1/s)·gVᵀ·(1 − V·Vᵀ)
+    """U, s, V = the factors of x = U·diag(s)·Vᴴ;
+    dx = U·(skew(Uᴴ·gU)/E·diag(s) + diag(s)·skew(Vᴴ·gV)/E + diag(gs))·Vᴴ
+         + (1 − U·Uᴴ)·gU·diag(1/s)·Vᴴ + U·diag(1/s)·gVᴴ·(1 − V·Vᴴ)
 
-    with skew(X) = X − Xᵀ and E[i, j] = sⱼ² − sᵢ², 1 on the diagonal. With full matrices, only the
-    first min(m, n) columns of U and V have a gradient.
+    with skew(X) = X − Xᴴ and E[i, j] = sⱼ² − sᵢ², 1 on the diagonal. With full matrices, only the
+    first min(m, n) columns of U and V have a gradient. Of complex matrices the diagonal of Uᴴ·gU,
+    which is imaginary, is divided by s; it must be the opposite of that of Vᴴ·gV.
     """
 
     op_name = "linalg.svd"
+    complex_rule = True
 
-    def forward(self, x: Array, full: bool) -> tuple:
-        self.full = full
+    def forward(self, x: Array, full: bool, check: bool) -> tuple:
+        self.full, self.check = full, check
         return self.factors_of(_svd, x, full)
 
     def backward(self, gU: Any, gs: Any, gV: Any) -> Any:
         U, s, V = self.factors(_svd, self.full)
         k = s.shape[-1]
         U, V = U[..., :k], V[..., :k]
-        VT, row = transposed(V), s.reshape((*s.shape[:-1], 1, k))
+        VH, row = adjoint(V), s.reshape((*s.shape[:-1], 1, k))
         inner = None if gs is None else diag_embed(gs)
         E = None if gU is None and gV is None else _differences(s * s)
-        outer = None
+        outer = left = right = None
         if gU is not None:
             gU = gU[..., :k]
-            UTg = transposed(U) @ gU
-            inner = _plus(inner, (UTg - transposed(UTg)) / E * row)
+            UHg = adjoint(U) @ gU
+            left = UHg - adjoint(UHg)
+            inner = _plus(inner, left / E * row)
             if U.shape[-2] > k:
-                outer = ((gU - U @ UTg) / row) @ VT
+                outer = ((gU - U @ UHg) / row) @ VH
         if gV is not None:
             gV = gV[..., :k]
-            VTg = VT @ gV
-            inner = _plus(inner, transposed(row) * ((VTg - transposed(VTg)) / E))
+            VHg = VH @ gV
+            right = VHg - adjoint(VHg)
+            inner = _plus(inner, transposed(row) * (right / E))
             if V.shape[-2] > k:
-                outer = _plus(outer, U @ transposed((gV - V @ VTg) / row))
-        return _plus(outer, U @ inner @ VT)
+                outer = _plus(outer, U @ adjoint((gV - V @ VHg) / row))
+        if unwrap(U).dtype.kind == "c" and not (left is None and right is None):
+            self._check_phase(_plus(left, right))
+            if left is not None and right is not None:
+                inner = inner + diag_embed(diagonal(left, 0, -2, -1) / (2 * s))
+        return _plus(outer, U @ cast(inner, unwrap(U).dtype) @ VH)
+
+    def _check_phase(self, skew: Any) -> None:
+        """Refuse a function of the phase of the singular vectors; see Eig."""
+        if self.check:
+            check_phase("linalg.svd", "singular vectors", diagonal(unwrap(skew), 0, -2, -1))
+            self.check = not is_grad_enabled()
+
+
+def check_phase(name: str, vectors: str, numbers: Array) -> None:
+    """Refuse a function of the phase of vectors, which is not defined: imaginary parts are 0."""
+    if (abs(numbers.imag) > 1e-2).any():
+        raise RuntimeError(
+            f"{name}: the function depends on the phase of the {vectors}, which is not "
+            "defined, so it has no gradient; use one that does not change if they are multiplied "
+            "by numbers of absolute value 1"
+        )
 
 
 def _svd(x: Any, full: bool) -> tuple:
     if isinstance(x, Variable):
-        return Svd.apply(x, full)
+        return Svd.apply(x, full, False)
     U, s, Vh = lapack("linalg.svd", "svd", x, full_matrices=full)
-    return U, s, transposed(Vh)
+    return U, s, adjoint(Vh)
 
 
 def _differences(values: Any) -> Any:
@@ -105,7 +139,9 @@ def _differences(values: Any) -> Any:
 
 
 def _plus(a: Any, b: Any) -> Any:
-    return b if a is None else a + b
+    if a is None or b is None:
+        return b if a is None else a
+    return a + b
 
 
 @in_float32
@@ -118,8 +154,8 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
     check_flags("linalg.svd", full_matrices=full_matrices)
     check_matrix("linalg.svd", A)
     _check_driver("linalg.svd", driver)
-    U, s, V = Svd.apply(A, bool(full_matrices))
-    return linalg_svd(U, s, transposed(V))
+    U, s, V = Svd.apply(A, bool(full_matrices), True)
+    return linalg_svd(U, s, adjoint(V))
 
 
 @in_float32
@@ -128,7 +164,7 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     check_matrix("linalg.svdvals", A)
     _check_driver("linalg.svdvals", driver)
     if differentiated(A):
-        return Svd.apply(A, False)[1]
+        return Svd.apply(A, False, True)[1]
     return wrap(lapack("linalg.svdvals", "svd", unwrap(A), compute_uv=False))
 
 
@@ -143,32 +179,37 @@ def _check_driver(name: str, driver: Any) -> None:
 
 
 class Eigh(Decomposition):
-    """λ, V = the factors of x = V·diag(λ)·Vᵀ;  dx = (M + Mᵀ)/2, M = V·(Vᵀ·gV/E + diag(gλ))·Vᵀ
+    """λ, V = the factors of x = V·diag(λ)·Vᴴ;  dx = (M + Mᴴ)/2, M = V·(Vᴴ·gV/E + diag(gλ))·Vᴴ
 
-    E[i, j] = λⱼ − λᵢ; the diagonal of Vᵀ·gV/E counts as 0. One triangle of x is read, but dx is
-    symmetric, as x is.
+    E[i, j] = λⱼ − λᵢ; the diagonal of Vᴴ·gV/E counts as 0. One triangle of x is read, but dx is
+    symmetric, as x is, or Hermitian.
     """
 
     op_name = "linalg.eigh"
+    complex_rule = True
 
-    def forward(self, x: Array, uplo: str) -> tuple:
-        self.uplo = uplo
+    def forward(self, x: Array, uplo: str, check: bool) -> tuple:
+        self.uplo, self.check = uplo, check
         return self.factors_of(_eigh, x, uplo)
 
     def backward(self, gvalues: Any, gV: Any) -> Any:
         values, V = self.factors(_eigh, self.uplo)
-        VT = transposed(V)
+        VH = adjoint(V)
         inner = None if gvalues is None else diag_embed(gvalues)
         if gV is not None:
-            product = (VT @ gV) / _differences(values)
-            inner = _plus(inner, product - diag_embed(diagonal(product, 0, -2, -1)))
-        M = V @ inner @ VT
-        return (M + transposed(M)) * 0.5
+            product = (VH @ gV) / _differences(values)
+            lengths = diagonal(product, 0, -2, -1)
+            if self.check and unwrap(V).dtype.kind == "c":
+                check_phase("linalg.eigh", "eigenvectors", unwrap(lengths))
+                self.check = not is_grad_enabled()
+            inner = _plus(inner, product - diag_embed(lengths))
+        M = V @ cast(inner, unwrap(V).dtype) @ VH
+        return (M + adjoint(M)) * 0.5
 
 
 def _eigh(x: Any, uplo: str) -> tuple:
     if isinstance(x, Variable):
-        return Eigh.apply(x, uplo)
+        return Eigh.apply(x, uplo, False)
     return tuple(lapack("linalg.eigh", "eigh", x, UPLO=uplo))
 
 
@@ -185,7 +226,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> linalg_eigh:
     (…, n, n) → (…, n), (…, n, n). UPLO: the triangle that is read, "L" or "U".
     """
     check_square("linalg.eigh", A)
-    return linalg_eigh(*Eigh.apply(A, _triangle("linalg.eigh", UPLO)))
+    return linalg_eigh(*Eigh.apply(A, _triangle("linalg.eigh", UPLO), True))
 
 
 @in_float32
@@ -194,7 +235,7 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     check_square("linalg.eigvalsh", A)
     uplo = _triangle("linalg.eigvalsh", UPLO)
     if differentiated(A):
-        return Eigh.apply(A, uplo)[0]
+        return Eigh.apply(A, uplo, True)[0]
     return wrap(lapack("linalg.eigvalsh", "eigvalsh", unwrap(A), UPLO=uplo))
 
 
@@ -204,23 +245,25 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
 
 
 class Qr(Decomposition):
-    """Q, R = the factors of x = Q·R for m ≥ n;  dx = (gQ + Q·sym(R·gRᵀ − gQᵀ·Q))·R⁻ᵀ
+    """Q, R = the factors of x = Q·R for m ≥ n;  dx = (gQ + Q·sym(R·gRᴴ − gQᴴ·Q))·R⁻ᴴ
 
-    sym(M) is symmetric, with the lower triangle of M.
+    sym(M) is symmetric or Hermitian, with the lower triangle of M; of its diagonal, the real part.
     """
 
     op_name = "linalg.qr"
+    complex_rule = True
 
     def forward(self, x: Array) -> tuple:
         return self.factors_of(_qr, x)
 
     def backward(self, gQ: Any, gR: Any) -> Any:
         Q, R = self.factors(_qr)
-        M: Any = None if gR is None else R @ transposed(gR)
+        M: Any = None if gR is None else R @ adjoint(gR)
         if gQ is not None:
-            M = _plus(M, -(transposed(gQ) @ Q))
-        dQ = _plus(gQ, Q @ (tril(M) + transposed(tril(M, -1))))
-        return solve_rows(transposed(R), dQ, upper=False)
+            M = _plus(M, -(adjoint(gQ) @ Q))
+        lower = tril(M, -1)
+        symmetric = lower + adjoint(lower) + diag_embed(real_part(diagonal(M, 0, -2, -1)))
+        return solve_rows(adjoint(R), _plus(gQ, Q @ symmetric), upper=False)
 
 
 def _qr(x: Any) -> tuple:
@@ -260,9 +303,9 @@ def qr(A: Tensor, mode: str = "reduced") -> linalg_qr:
         return linalg_qr(*QrComplete.apply(A, mode))
     if m >= n or not differentiated(A):
         return linalg_qr(*Qr.apply(A))
-    # A = (A₁, A₂) with square A₁ = Q·R₁, and R = (R₁, Qᵀ·A₂)
+    # A = (A₁, A₂) with square A₁ = Q·R₁, and R = (R₁, Qᴴ·A₂)
     Q, R = Qr.apply(A[..., :m])
-    return linalg_qr(Q, cat([R, transposed(Q) @ A[..., m:]], -1))
+    return linalg_qr(Q, cat([R, adjoint(Q) @ A[..., m:]], -1))
 
 
 __all__ = ["eigh", "eigvalsh", "qr", "svd", "svdvals"]

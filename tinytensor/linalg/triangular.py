@@ -1,4 +1,4 @@
-"""Solutions with triangular matrices, and Cholesky factors A = L·Lᵀ."""
+"""Solutions with triangular matrices, and Cholesky factors A = L·Lᴴ."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from ..ops.matrix import tril, triu
 from ..ops.return_types import linalg_cholesky_ex
 from ..ops.return_types import triangular_solve as triangular_solve_result
 from .checks import (
+    adjoint,
     broadcast_batch,
     check_matrix,
     check_same,
@@ -150,35 +151,40 @@ NOT_POSITIVE = (
 
 
 class Cholesky(Op):
-    """y = L, lower triangular, with L·Lᵀ = x;  dx = (M + Mᵀ)/2, M = L⁻ᵀ·Φ·L⁻¹
+    """y = L, lower triangular, with L·Lᴴ = x;  dx = L⁻ᴴ·Φ·L⁻¹/2
 
-    Φ is the lower triangle of Lᵀ·g with half its diagonal. info: an int array that forward fills,
-    0 for each matrix that is positive definite.
+    Φ is symmetric or Hermitian, with the lower triangle of Lᴴ·g, but its diagonal is as in PyTorch:
+    its imaginary part, which no Hermitian change of x meets, stays; conjugated if x is the adjoint
+    of the caller's matrix (upper). info: an int array that forward fills, 0 for each matrix that is
+    positive definite.
     """
 
     saves = ("out",)
+    complex_rule = True
 
-    def forward(self, x: Array, info: Array) -> Array:
+    def forward(self, x: Array, info: Array, upper: bool) -> Array:
+        self.upper = upper
         return with_info("cholesky", _unfinished, info, x)
 
     def backward(self, g: Any) -> Any:
         (L,) = self.saved
-        product = transposed(L) @ g
-        half = (tril(product) + tril(product, -1)) * 0.5
-        M = SolveTriangular.apply(transposed(L), solve_rows(L, half, upper=False), True, False)
-        return (M + transposed(M)) * 0.5
+        product = adjoint(L) @ g
+        a, b = (-1, 0) if self.upper else (0, -1)
+        half = (tril(product, a) + adjoint(tril(product, b))) * 0.5
+        return SolveTriangular.apply(adjoint(L), solve_rows(L, half, upper=False), True, False)
 
 
 def _unfinished(a: Array) -> tuple[Array, int]:
     """The factor of a matrix up to the first pivot that is not positive, and its place from 1."""
     y = xp(a).tril(a)
     for j in range(len(a)):
-        pivot = y[j, j] - y[j, :j] @ y[j, :j]
+        row = y[j, :j].conj()
+        pivot = (y[j, j] - y[j, :j] @ row).real
         if not pivot > 0:
             y[j, j] = pivot
             return y, j + 1
         y[j, j] = pivot**0.5
-        y[j + 1 :, j] = (y[j + 1 :, j] - y[j + 1 :, :j] @ y[j, :j]) / y[j, j]
+        y[j + 1 :, j] = (y[j + 1 :, j] - y[j + 1 :, :j] @ row) / y[j, j]
     return y, len(a)  # LAPACK refused what rounds to a positive pivot here
 
 
@@ -186,15 +192,15 @@ def _cholesky(name: str, A: Any, upper: bool) -> tuple[Any, Array]:
     check_square(name, A)
     info = new_info(tuple(A.shape[:-2]), A)
     if upper:
-        return transposed(Cholesky.apply(transposed(A), info)), info
-    return Cholesky.apply(A, info), info
+        return adjoint(Cholesky.apply(adjoint(A), info, True)), info
+    return Cholesky.apply(A, info, False), info
 
 
 @in_float32
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
-    """L, lower triangular, with L·Lᵀ = A, for a symmetric positive definite A.
+    """L, lower triangular, with L·Lᴴ = A, for a symmetric or Hermitian positive definite A.
 
-    upper=True: its transpose U, with Uᵀ·U = A. Only one triangle of A is read.
+    upper=True: its adjoint U, with Uᴴ·U = A. Only one triangle of A is read.
     """
     check_flags("linalg.cholesky", upper=upper)
     L, info = _cholesky("linalg.cholesky", A, upper)
@@ -218,22 +224,23 @@ def cholesky_ex(
 
 
 class CholeskySolve(Op):
-    """y = (L·Lᵀ)⁻¹·b for lower triangular L;  db = (L·Lᵀ)⁻¹·g, dL = −(db·yᵀ + y·dbᵀ)·L
+    """y = (L·Lᴴ)⁻¹·b for lower triangular L;  db = (L·Lᴴ)⁻¹·g, dL = −(db·yᴴ + y·dbᴴ)·L
 
     dL has both triangles, as in PyTorch.
     """
 
     saves = ("L", "out")
+    complex_rule = True
 
     def forward(self, b: Array, L: Array) -> Array:
         y = SolveTriangular.apply(L, b, False, False)
-        return SolveTriangular.apply(transposed(L), y, True, False)
+        return SolveTriangular.apply(adjoint(L), y, True, False)
 
     def backward(self, g: Any) -> Any:
         L, y = self.saved
         db = CholeskySolve.apply(g, L)
-        product = db @ transposed(y)
-        return db, -((product + transposed(product)) @ L)
+        product = db @ adjoint(y)
+        return db, -((product + adjoint(product)) @ L)
 
 
 @in_float32
@@ -253,7 +260,7 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
             "expected (…, n, k) and (…, n, n)"
         )
     broadcast_batch(name, L, B)
-    return CholeskySolve.apply(B, transposed(L) if upper else L)
+    return CholeskySolve.apply(B, adjoint(L) if upper else L)
 
 
 @in_float32
