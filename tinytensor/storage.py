@@ -127,7 +127,7 @@ def share(tensor: Any, source: Any) -> Any:
 
 
 def _check_free(name: str, tensor: Any) -> None:
-    if tensor._tracked:
+    if tensor._tracked and not is_inference(tensor):
         raise RuntimeError(f"{name}: got a tensor that requires grad; use detach()")
     if root_of(tensor)._tracked:
         raise RuntimeError(f"{name}: got a view of a tensor that requires grad; use clone()")

@@ -20,7 +20,7 @@ from .variable import (
     wrap,
     writes_of,
 )
-from .views import refresh, take_place
+from .views import alias_of, refresh, take_place
 
 if TYPE_CHECKING:
     from .function import Function
@@ -40,6 +40,7 @@ class FunctionCtx(Op):
     _materialize_non_diff_grads = True
     _accessed = False  # whether backward has read saved_tensors
     _in_jvp = False
+    _is_pure_view = False  # set by forward: the one output is a view of the one tensor it got
 
     # Which arguments are tensors; (kind, position) of each saved tensor; which outputs are tracked.
     _tensor_inputs: frozenset = frozenset()
@@ -231,6 +232,12 @@ class FunctionCtx(Op):
         """Put the outputs of forward into the graph; returns them, or aliases of them."""
         recorded = state.mode.grad and any(self.needs_input_grad)
         self._check_dirty(args, outputs, recorded)
+        pure = self._is_pure_view
+        if pure and len(outputs) > 1:
+            raise RuntimeError(
+                f"{self.op_name}: pure view custom Function can only have one input Tensor and one "
+                f"output Tensor, got {len(outputs)} outputs"
+            )
         results: list[Any] = []
         for i, out in enumerate(outputs):
             twin = position(out, outputs[:i])
@@ -238,7 +245,7 @@ class FunctionCtx(Op):
                 out = results[twin]
             elif isinstance(out, Variable) and position(out, self._dirty) < 0:
                 known = position(out, args) >= 0 or out._tracked or out._view is not None
-                out = out.detach() if known else out  # a new tensor with the same memory
+                out = alias_of(out, args if pure and out._view is not None else ()) if known else out
             results.append(out)
         if not recorded:
             for tensor in self._dirty:

@@ -127,6 +127,11 @@ def is_recorded(target: Variable, name: str, sources: tuple = ()) -> bool:
                 f"{name}: a view of shape {tuple(base._shape)} that was made under no_grad() is "
                 "being written to outside of it; make the view outside too, or write inside"
             )
+        if tracked and base._view.refusal:
+            raise RuntimeError(
+                f"{name}: a view of shape {tuple(base._shape)} is being modified inplace; "
+                f"{base._view.refusal}"
+            )
         if tracked and getattr(base._view.op, "refuses_writes", False):
             raise RuntimeError(
                 f"{name}: a tensor of shape {tuple(base._shape)} that a module with backward hooks "

@@ -11,7 +11,7 @@ from .complex_rules import conjugate_rule
 from .mode import outside, state
 from .op import Op, next_order
 from .variable import as_array, unwrap, wrap, wrap_like, writes_of
-from .views import View
+from .views import OneOfSeveral
 
 
 class Output(Op):
@@ -55,7 +55,7 @@ def wrap_outputs(node: Op, outs: Iterable, args: tuple, edges: list) -> tuple:
     if node.view:
         for tensor, view_args in zip(tensors, node.view_args(args)):
             tensor._writes = writes_of(args[0])
-            tensor._view = View(args[0], *view_args)
+            tensor._view = OneOfSeveral(args[0], *view_args)
     if state.mode.watched:
         outside.watch(node, args, tensors)
     return tensors

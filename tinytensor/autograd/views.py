@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from ..backend import libraries, xp
@@ -25,6 +26,7 @@ class View:
     __slots__ = ("base", "op", "args", "array", "count", "live")
 
     live: bool
+    refusal = ""  # why recorded writes are refused; "" if they are not
 
     def __init__(self, base: Variable, op: Any, args: tuple):
         self.base, self.op, self.args = base, op, args
@@ -33,11 +35,60 @@ class View:
         self.live = state.mode.grad and (base._view is None or base._view.live)
 
 
+class OneOfSeveral(View):
+    """One of several views that an op returned at once: `unbind`, `split`, `chunk`."""
+
+    __slots__ = ()
+
+    refusal = (
+        "this view is the output of a function that returns multiple views, which do not allow "
+        "writes; clone() it, or index the tensor instead"
+    )
+
+
+class FromFunction(View):
+    """What a Function returned, if it shares memory with a tensor that existed before."""
+
+    __slots__ = ()
+
+    refusal = "this view was created inside a custom Function; clone() it"
+
+
+class Returned:
+    """Stands as the op of a FromFunction: its rule is the user's, so it cannot be made again."""
+
+    op_name = "Function"
+
+    @staticmethod
+    def apply(x: Any) -> Any:
+        raise RuntimeError(
+            f"Function: its output, a view of a tensor of shape {tuple(x.shape)}, is used after "
+            "that tensor or another view was modified in place; clone() it in forward"
+        )
+
+
+def alias_of(tensor: Any, pure_view_of: tuple) -> Any:
+    """A new tensor with the memory of `tensor`, which a Function returns; a view of its root.
+
+    pure_view_of: the arguments of a Function that only makes a view (`ctx._is_pure_view`), which
+    the op that made it makes again after a write.
+    """
+    alias, link, root = tensor.detach(), tensor._view, root_of(tensor)
+    if any(isinstance(arg, Variable) and root_of(arg) is root for arg in pure_view_of):
+        alias._view = View(link.base, link.op, link.args)
+    else:
+        alias._view = FromFunction(root, Returned, ())
+    return alias
+
+
 def note_view(tensor: Any, base: Any, op: Any, args: tuple) -> None:
     """Note that op.apply(base, *args) made `tensor`, if the two share memory."""
     if _shares_memory(tensor.array, base.array):
-        tensor._writes = writes_of(base)
-        tensor._view = View(base, op, args)
+        tensor._writes = writes = writes_of(base)
+        if type(writes) is list:
+            tensor._view = View(base, op, args)
+        else:  # of an inference tensor: not in the graph
+            tensor._tracked, tensor._node = False, None
 
 
 def _shares_memory(out: Any, source: Any) -> bool:
@@ -112,8 +163,16 @@ def see_as_strided(view: Any) -> None:
         )
     before = view._view
     offset = (view.data_ptr() - root.data_ptr()) // view.array.itemsize if view.array.size else 0
-    view._view = View(root, strided, (view._shape, view.stride(), offset, None))
+    kind = type(next((link for link in _links(view) if link.refusal), before))
+    view._view = kind(root, strided, (view._shape, view.stride(), offset, None))
     view._view.live, view._view.count = before.live, before.count
+
+
+def _links(view: Any) -> Iterator[View]:
+    """The View of a tensor, of its base, and so on."""
+    while view._view is not None:
+        yield view._view
+        view = view._view.base
 
 
 def root_of(variable: Any) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.arguments import array_of, require_tensor
+from ..autograd.mode import state
+from ..autograd.variable import Variable
 from .convert import clone
 from .index import fill_
 from .join import chunk, split, split_with_sizes
@@ -54,18 +56,26 @@ def as_strided_scatter(
 
 
 def unsafe_split(tensor: Tensor, split_size: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """As `split` into equal parts."""
-    return split(tensor, split_size, dim)
+    """As `split` into equal parts, but not views: a write to one does not count for the others."""
+    return _on_their_own(split(tensor, split_size, dim))
 
 
 def unsafe_split_with_sizes(input: Tensor, split_sizes: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """As `split_with_sizes`."""
-    return split_with_sizes(input, split_sizes, dim)
+    """As `split_with_sizes`, but not views."""
+    return _on_their_own(split_with_sizes(input, split_sizes, dim))
 
 
 def unsafe_chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
-    """As `chunk`."""
-    return chunk(input, chunks, dim)
+    """As `chunk`, but not views."""
+    return _on_their_own(chunk(input, chunks, dim))
+
+
+def _on_their_own(parts: tuple) -> tuple:
+    """The parts without their link to the tensor whose memory they share."""
+    for part in parts:
+        if isinstance(part, Variable):
+            part._view, part._writes = None, state.mode.inference
+    return parts
 
 
 __all__ = [

@@ -301,7 +301,7 @@ def tensor_split(
         if cuts <= 0:
             raise RuntimeError(f"tensor_split: got {cuts} sections, expected at least 1")
         size, longer = divmod(total, cuts)
-        return Split.apply(input, (size + 1,) * longer + (size,) * (cuts - longer), dim)
+        cuts = [size * i + min(i, longer) for i in range(1, cuts)]
     edges = [0, *(slice(cut).indices(total)[1] for cut in cuts), total]
     return tuple(
         [Slice.apply(input, along(dim, slice(*ends))) for ends in itertools.pairwise(edges)]
