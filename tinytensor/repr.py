@@ -92,8 +92,13 @@ def _suffixes(tensor: Any, array: np.ndarray) -> list[str]:
     plain = array.dtype.kind == "b" or array.dtype in usual
     if not plain or (not array.size and array.dtype != default_float()):
         found.append(f"dtype={tensor.dtype}")
-    if tensor.grad_fn is not None:
-        found.append(f"grad_fn=<{one_line(tensor.grad_fn.name())}>")
+    try:
+        node = tensor.grad_fn
+    except RuntimeError:  # a view whose place in the graph is lost
+        found.append("grad_fn=<Invalid>")
+        return found
+    if node is not None:
+        found.append(f"grad_fn=<{one_line(node.name())}>")
     elif tensor.requires_grad:
         found.append("requires_grad=True")
     if state.mode.dual is not None:

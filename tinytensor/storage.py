@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .autograd.arguments import array_of
+from .autograd.inference import check_write
 from .autograd.inplace import finish_write
+from .autograd.mode import state
 from .autograd.strided import in_order_of_memory, offset_in, storage_of
 from .autograd.variable import writes_of
 from .autograd.views import root_of
@@ -102,7 +104,9 @@ class TypedStorage(UntypedStorage):
 
 def resize(tensor: Any, shape: tuple[int, ...]) -> Any:
     """Tensor.resize_: `tensor` shows the first elements of its memory, which grows if need be."""
-    _check_free("resize_", tensor)
+    if tensor.array.shape == shape:
+        return tensor
+    _check_free("resize_", tensor, state.mode.inference is None)
     memory = in_order_of_memory(storage_of(tensor))
     start, count = offset_in(memory, tensor.array), math.prod(shape)
     if start + count > memory.size:
@@ -115,7 +119,7 @@ def resize(tensor: Any, shape: tuple[int, ...]) -> Any:
 
 def share(tensor: Any, source: Any) -> Any:
     """Tensor.set_: `tensor` shows what `source` does; nothing if source is None."""
-    _check_free("set_", tensor)
+    _check_free("set_", tensor, state.mode.grad)
     if source is None:
         tensor.array = xp(tensor.array).empty((0,), dtype=tensor.array.dtype)
         return finish_write(tensor)
@@ -126,10 +130,12 @@ def share(tensor: Any, source: Any) -> Any:
     return finish_write(tensor)
 
 
-def _check_free(name: str, tensor: Any) -> None:
-    if tensor._tracked and not is_inference(tensor):
+def _check_free(name: str, tensor: Any, recording: bool) -> None:
+    """Refuse a tensor of the graph while ops are recorded; take others out of their views."""
+    check_write(name, tensor)
+    if tensor._tracked and recording:
         raise RuntimeError(f"{name}: got a tensor that requires grad; use detach()")
-    if root_of(tensor)._tracked:
+    if tensor._view is not None and root_of(tensor)._tracked:
         raise RuntimeError(f"{name}: got a view of a tensor that requires grad; use clone()")
     tensor._view = None  # from now on it stands for itself
 

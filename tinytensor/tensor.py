@@ -8,6 +8,7 @@ This file has the constructor, the properties and the autograd methods. Operator
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -244,6 +245,13 @@ class Tensor(Interop):
     @property
     def grad(self) -> Tensor | None:
         """The gradient that backward() has accumulated here, or None."""
+        if self._grad is None and self._node is not None and not self.retains_grad:
+            warnings.warn(
+                "grad: The .grad attribute of a Tensor that is not a leaf Tensor is being "
+                "accessed; backward() fills it only after retain_grad()",
+                UserWarning,
+                stacklevel=2,
+            )
         return self._grad
 
     @grad.setter
@@ -267,7 +275,7 @@ class Tensor(Interop):
     @property
     def grad_fn(self) -> Any:
         """The node of the op that made this tensor; None for a leaf."""
-        if self._view is not None and self._view.live:
+        if self._view is not None:
             refresh(self)
         return None if self._node is None else self._node.function_and_index()[0]
 
@@ -305,6 +313,13 @@ class Tensor(Interop):
         inputs: Any = None,
     ) -> None:
         """Add d(self)/d(leaf), weighted by `gradient`, to the `.grad` of every leaf."""
+        if create_graph:
+            warnings.warn(
+                "backward: Using backward() with create_graph=True will create a reference cycle "
+                "between a leaf and its gradient; use autograd.grad, or set .grad to None after",
+                UserWarning,
+                stacklevel=2,
+            )
         engine.backward(self, gradient, retain_graph, create_graph, inputs)
 
     def retain_grad(self) -> None:

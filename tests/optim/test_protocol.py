@@ -117,7 +117,8 @@ def test_zero_grad_keeps_the_tensor_if_asked() -> None:
     gradient = p.grad
     optimizer.zero_grad(set_to_none=False)
     assert p.grad is gradient and gradient.tolist() == [0, 0]
-    (p * p).sum().backward(create_graph=True)
+    with pytest.warns(UserWarning, match="reference cycle"):
+        (p * p).sum().backward(create_graph=True)
     optimizer.zero_grad(set_to_none=False)
     assert p.grad is not None and not p.grad.requires_grad and p.grad.tolist() == [0, 0]
     optimizer.zero_grad()

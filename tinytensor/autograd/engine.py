@@ -88,7 +88,7 @@ def backward(
     run(roots, wanted, retain_graph, create_graph)
     for edge, g in wanted.items():
         if isinstance(edge, Variable) and g is not None:
-            accumulate(edge, g, False)
+            (outside.accumulate_with_hooks if edge._hooks else accumulate)(edge, g, False)
 
 
 def _wanted(name: str, inputs: Sequence[Any]) -> dict[Any, Any]:

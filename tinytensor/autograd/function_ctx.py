@@ -232,8 +232,10 @@ class FunctionCtx(Op):
         """Put the outputs of forward into the graph; returns them, or aliases of them."""
         recorded = state.mode.grad and any(self.needs_input_grad)
         self._check_dirty(args, outputs, recorded)
-        pure = self._is_pure_view
-        if pure and len(outputs) > 1:
+        pure_view_of: tuple = ()
+        if self._is_pure_view:
+            pure_view_of = args if recorded else outputs
+        if pure_view_of and len(outputs) > 1:
             raise RuntimeError(
                 f"{self.op_name}: pure view custom Function can only have one input Tensor and one "
                 f"output Tensor, got {len(outputs)} outputs"
@@ -245,7 +247,7 @@ class FunctionCtx(Op):
                 out = results[twin]
             elif isinstance(out, Variable) and position(out, self._dirty) < 0:
                 known = position(out, args) >= 0 or out._tracked or out._view is not None
-                out = alias_of(out, args if pure and out._view is not None else ()) if known else out
+                out = alias_of(out, pure_view_of) if known else out
             results.append(out)
         if not recorded:
             for tensor in self._dirty:
@@ -275,11 +277,26 @@ class FunctionCtx(Op):
         return tuple(results)
 
     def _check_dirty(self, args: tuple, outputs: tuple, recorded: bool) -> None:
-        for tensor in self._dirty:
-            if position(tensor, args) < 0 or position(tensor, outputs) < 0:
+        inputs = tuple(tensor for tensor in self._dirty if position(tensor, args) >= 0)
+        if len(inputs) < len(self._dirty):
+            if any(t._view is not None and position(t, args) < 0 for t in self._dirty):
+                raise RuntimeError(
+                    f"{self.op_name}: mark_dirty received a tensor that was not an input, but is a "
+                    "view; expected inputs that forward writes into"
+                )
+            message = f"{self.op_name}: mark_dirty got a tensor that is not an input; it is ignored"
+            warnings.warn(message, UserWarning, stacklevel=4)
+            self._dirty = inputs
+        for tensor in inputs:
+            if position(tensor, outputs) < 0:
                 raise RuntimeError(
                     f"{self.op_name}: mark_dirty got a tensor of shape {tuple(tensor._shape)} that "
-                    "is not both an input and an output, expected inputs that forward returns"
+                    "was not returned as output, expected inputs that forward returns"
+                )
+            if recorded and tensor._view is not None and len(outputs) > 1:
+                raise RuntimeError(
+                    f"{self.op_name}: modifies in place an input of shape {tuple(tensor._shape)} "
+                    "that is a view, and returns several outputs; expected only one"
                 )
             if recorded:
                 is_recorded(tensor, self.op_name)

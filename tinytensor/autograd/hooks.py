@@ -11,6 +11,7 @@ from ..backend import is_writable
 from .mode import outside
 from .variable import Variable, as_array, own_copy, unwrap, wrap
 from .views import RETAIN
+from .walk import accumulate
 
 _next_id = itertools.count().__next__
 
@@ -59,8 +60,6 @@ class BeforeAccumulation(AfterAccumulation):
 class AfterNode(AfterAccumulation):
     """Marks a hook of a leaf's AccumulateGrad: hook((), (gradient,)), the last to be called."""
 
-    gradient: Any = None
-
 
 def add_hook(owner: Any, hook: Any) -> RemovableHandle:
     """Register `hook` on a node or a leaf."""
@@ -94,36 +93,37 @@ def run_hooks(owner: Any, gradient: Any) -> Any:
     """Pass a gradient, as a tensor, through the hooks. Each may return a replacement."""
     raw = not isinstance(gradient, Variable)
     value = wrap(_writable(gradient)) if raw else gradient
-    hooks = list(owner._hooks.values())
-    later = [hook for hook in hooks if isinstance(hook, AfterAccumulation)]
-    for hook in hooks:
-        if isinstance(hook, AfterAccumulation):
+    for hook in list(owner._hooks.values()):
+        if isinstance(hook, AfterAccumulation):  # for accumulate_with_hooks
             continue
         replacement = hook(value)
         if replacement is not None:
             _check_replacement(hook, replacement, value)
             value = replacement
-    for mark in later:
-        if isinstance(mark, BeforeAccumulation):
-            (value,) = _replaced(mark.hook, mark.hook((value,)), (value,))
-    for mark in later:
-        if isinstance(mark, AfterNode):
-            mark.gradient = value
     return unwrap(value) if raw else value
 
 
-def run_after_accumulation(leaf: Any) -> None:
-    """Call the leaf's post-accumulate hooks."""
+def accumulate_with_hooks(leaf: Any, g: Any, ours: bool) -> None:
+    """Add g to the leaf's `.grad`, between the hooks of its AccumulateGrad.
+
+    `grad(outputs, inputs)` adds to no `.grad`, so it runs none of these.
+    """
     marks = [hook for hook in leaf._hooks.values() if isinstance(hook, AfterAccumulation)]
+    raw = not isinstance(g, Variable)
+    for mark in marks:
+        if isinstance(mark, BeforeAccumulation):
+            value = wrap(_writable(g)) if raw else g
+            (value,) = _replaced(mark.hook, mark.hook((value,)), (value,))
+            g, ours = unwrap(value) if raw else value, False
+    after = [mark for mark in marks if isinstance(mark, AfterNode)]
+    accumulate(leaf, g, ours and not after)
     for mark in marks:
         if type(mark) is AfterAccumulation and mark.hook(leaf) is not None:
             raise RuntimeError(
                 f"hook {_name(mark.hook)}: a post-accumulate hook returned a value, expected None"
             )
-    for mark in marks:
-        if isinstance(mark, AfterNode) and mark.gradient is not None:
-            gradient, mark.gradient = mark.gradient, None
-            mark.hook((), (gradient,))
+    for mark in after:
+        mark.hook((), (wrap(_writable(g)) if raw else g,))
 
 
 def _check_replacement(hook: Any, new: Any, old: Any) -> None:
@@ -213,5 +213,5 @@ def add_node_hook(node: Any, hook: Callable, when: str) -> RemovableHandle:
     return hooks.add(getattr(hooks, when), hook)
 
 
-outside.run_hooks, outside.run_after_accumulation = run_hooks, run_after_accumulation
+outside.run_hooks, outside.accumulate_with_hooks = run_hooks, accumulate_with_hooks
 outside.add_node_hook = add_node_hook

@@ -93,7 +93,7 @@ class Outside:
     note_view: Callable[[Any, Any, Any, tuple], None]  # views.py: note that a result is a view
     check_leaf: Callable[[Any], None]  # views.py: refuse a view that is no longer a leaf
     run_hooks: Callable[[Any, Any], Any]  # hooks.py: pass a gradient through hooks
-    run_after_accumulation: Callable[[Any], None]  # hooks.py
+    accumulate_with_hooks: Callable[[Any, Any, bool], None]  # hooks.py
     track_complex: Callable[..., None]  # complex_rules.py: an op with a complex result
     wrap_outputs: Callable[..., tuple]  # outputs.py: wrap a tuple of results
     fill_missing: Callable[[Any, list], list]  # outputs.py: zeros for missing gradients
@@ -105,7 +105,7 @@ class Outside:
     batched_grad: Callable[..., tuple]  # func/batched.py: is_grads_batched
 
     def __init__(self) -> None:
-        self.refresh = self.check_leaf = self.run_after_accumulation = lambda tensor: None
+        self.refresh = self.check_leaf = lambda tensor: None
         self.on_one_device, self.as_tensors = lambda args: None, tuple
         self.call_site = lambda frame: (None, 0)
         self.where = lambda node: ""

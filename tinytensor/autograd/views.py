@@ -74,7 +74,9 @@ def alias_of(tensor: Any, pure_view_of: tuple) -> Any:
     the op that made it makes again after a write.
     """
     alias, link, root = tensor.detach(), tensor._view, root_of(tensor)
-    if any(isinstance(arg, Variable) and root_of(arg) is root for arg in pure_view_of):
+    if link is not None and any(
+        isinstance(arg, Variable) and root_of(arg) is root for arg in pure_view_of
+    ):
         alias._view = View(link.base, link.op, link.args)
     else:
         alias._view = FromFunction(root, Returned, ())

@@ -84,7 +84,9 @@ class Gradients:
         if leaf._view is not None or leaf._node is not None:
             outside.check_leaf(leaf)
         if leaf._tracked:
-            accumulate(leaf, g, leaf in self.ours)
+            (outside.accumulate_with_hooks if leaf._hooks else accumulate)(
+                leaf, g, leaf in self.ours
+            )
 
 
 def collect(roots: Iterable[Any], since: int = -1) -> list:
@@ -201,5 +203,3 @@ def accumulate(leaf: Any, g: Any, ours: bool) -> None:
     else:
         writes_of(leaf._grad)[0] += 1  # first, so that an interrupted write counts too
         leaf._grad.array += g
-    if leaf._hooks:
-        outside.run_after_accumulation(leaf)
