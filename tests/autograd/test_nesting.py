@@ -57,7 +57,7 @@ def run(depth: int, last: Callable = lambda: None) -> Any:
 
 
 def nested_checkpoints(depth: int, innermost: Callable, **options: Any) -> Callable:
-    function = innermost
+    function, options = innermost, {"use_reentrant": False, **options}
     for _ in range(depth):
         function = lambda x, inner=function: checkpoint(inner, x, **options)  # noqa: E731
     return function

@@ -7,6 +7,7 @@ graph of that run.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import partial
@@ -25,6 +26,7 @@ from ..autograd.walk import collect
 from ..create.generator import default_generator_of
 from ..devices import CPU, device, device_of
 from ..errors import GradientError
+from ..ops.autocast_setting import setting
 from .tree import flatten
 
 
@@ -111,7 +113,7 @@ def _ends(roots: Iterable[Any], start: int) -> list:
 
 
 class Call:
-    """A function call that can be run again: function, arguments and initial random state."""
+    """A function call that can be run again: function, arguments, random state and autocast."""
 
     def __init__(self, function: Callable, args: tuple, kwargs: dict, preserve_rng_state: bool):
         self.function, self.args, self.kwargs = function, args, kwargs
@@ -124,24 +126,37 @@ class Call:
             devices = {CPU, *(device_of(t.array) for t in tensors)}
             self.random_states = {d: default_generator_of(d).get_state() for d in devices}
         self.context: Any = nullcontext()
+        self.autocast = setting.active, setting.dtype, setting.caches
 
     def again(self, scope: str) -> Any:
         """Run the call again: recorded, in the same module, with the same random numbers."""
         mode = state.mode
         scope_before, grad_before = mode.scope, mode.grad
         random_before = {d: default_generator_of(d).get_state() for d in self.random_states}
+        autocast_before = setting.active, setting.dtype, setting.caches
         try:
             mode.scope, mode.grad = scope, True
+            setting.active, setting.dtype, setting.caches = self.autocast
             _set_random(self.random_states)
             with self.context:
-                return nested(partial(self.function, *self.args, **self.kwargs))
+                return self.run()
         finally:
             mode.scope, mode.grad = scope_before, grad_before
+            setting.active, setting.dtype, setting.caches = autocast_before
             try:
                 _set_random(random_before)
             except BaseException:  # Ctrl-C in the middle of it
                 _set_random(random_before)
                 raise
+
+    def run(self) -> Any:
+        """Run the call. Autocast makes its casts anew: kept ones are from outside of the call."""
+        cache = setting.cache
+        try:
+            setting.cache = {}
+            return nested(partial(self.function, *self.args, **self.kwargs))
+        finally:
+            setting.cache = cache
 
 
 def _set_random(states: dict) -> None:
@@ -166,6 +181,8 @@ def checkpoint(
     returns two context managers, one for each run. This is PyTorch's use_reentrant=False, the only
     implementation here; use_reentrant, determinism_check, debug and early_stop have no effect.
     """
+    if use_reentrant is None:
+        _warn_reentrant("checkpoint")
     first, second = context_fn() if context_fn is not None else (nullcontext(), nullcontext())
     if not state.mode.grad:
         with first:
@@ -174,7 +191,7 @@ def checkpoint(
     call.context = second
     start = next_order()
     with first:
-        outputs = nested(partial(function, *args, **kwargs))
+        outputs = call.run()
 
     values, rebuild = flatten(outputs)
     made = {
@@ -192,6 +209,15 @@ def checkpoint(
         if state.mode.dual is not None:
             state.mode.dual.carry(value, values[i])
     return rebuild(values)
+
+
+def _warn_reentrant(name: str) -> None:
+    warnings.warn(
+        f"{name}: the use_reentrant parameter should be passed explicitly; pass "
+        "use_reentrant=False, the only implementation here",
+        UserWarning,
+        stacklevel=3,
+    )
 
 
 @contextmanager
@@ -227,6 +253,9 @@ def checkpoint_sequential(
 ) -> Any:
     """Run a list of functions (or an nn.Sequential) in `segments` parts, all but the last of them
     checkpointed."""
+    if use_reentrant is None:
+        _warn_reentrant("checkpoint_sequential")
+        use_reentrant = False
     if hasattr(functions, "children"):
         functions = list(functions.children())
     functions = list(functions)
