@@ -31,6 +31,8 @@ graph           edges of the graph, hooks for saved values (torch.autograd.graph
 traced_walk     trace_backward: the walk, one step at a time
 forward_ad      forward mode: dual tensors (torch.autograd.forward_ad)
 gradcheck       gradients against finite differences
+jacobians       the Jacobians that it compares
+gradcheck_batched  its comparison of a batch with single vectors
 old_variable    Variable, PyTorch's old form of a leaf
 function        Function: ops written by users (torch.autograd.function)
 function_jvp    a Function in forward mode

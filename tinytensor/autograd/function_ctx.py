@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from ..backend import xp
@@ -191,7 +192,7 @@ class FunctionCtx(Op):
         saved: list[tuple] = []
         places = []
         for tensor in self._to_save:
-            place = ("constant", 0)
+            place: tuple[str, Any] = ("constant", 0)
             if tensor is None:
                 saved.append((None, NEVER, 0))
                 places.append(place)
@@ -204,6 +205,8 @@ class FunctionCtx(Op):
                 continue
             if position(tensor, args) >= 0 and position(tensor, self._dirty) < 0:
                 place = ("input", position(tensor, args))
+                if not tensor._tracked:
+                    place = ("untracked", weakref.ref(tensor))
             elif position(tensor, outputs) >= 0:
                 place = ("output", position(tensor, outputs))
             writes = writes_of(tensor) or writes_of(tensor).save()  # type: ignore[attr-defined]
@@ -211,11 +214,14 @@ class FunctionCtx(Op):
             places.append(place)
         self._saved, self._places, self._to_save = saved, tuple(places), ()
 
-    def _restore(self, array: Any, kind: str, i: int) -> Any:
+    def _restore(self, array: Any, kind: str, i: Any) -> Any:
         """A saved array as a tensor, at its original place in the graph."""
         if array is None or kind == "sparse":
             return array
         edge: Any = None
+        if kind == "untracked":  # the tensor itself, if the user still has it
+            tensor = i()
+            return wrap(array) if tensor is None or tensor.array is not array else tensor
         if kind == "input":
             edge = self._edges[i]
             if isinstance(edge, Variable):
@@ -274,6 +280,7 @@ class FunctionCtx(Op):
             else:
                 take_place(results[i], place)
         self._save_tensors(args, outputs)
+        self._dirty = self._constant = ()  # a tensor in them may lead back to this node
         return tuple(results)
 
     def _check_dirty(self, args: tuple, outputs: tuple, recorded: bool) -> None:

@@ -26,7 +26,12 @@ class Packed:
 
     def unpack(self) -> Any:
         """The value as an array."""
+        mode, stacks = state.mode, state.stacks
+        hooks, depth = mode.pack, len(stacks.get("saved_tensors_hooks", ()))
         value = self.unpack_hook(self.data)
+        if mode.pack is not hooks:  # the hook entered a block and did not leave it
+            mode.pack = hooks
+            del stacks["saved_tensors_hooks"][depth:]
         if not isinstance(value, Variable):
             raise TypeError(
                 f"saved_tensors_hooks: the unpack hook returned {type(value).__name__}, "
@@ -105,12 +110,15 @@ def pack(node: Any, args: tuple, hooks: tuple[Callable, Callable]) -> None:
         if value is None or writes is NEVER or isinstance(value, Packed):
             continue
         if places is not None:
-            if places[i][0] == "sparse":
+            kind, where = places[i]
+            if kind == "sparse":
                 continue
-            place = places[i][1] if places[i][0] == "input" else -1
+            original = args[where] if kind == "input" else None
+            if kind == "untracked":
+                original = where()
         else:
             place = node._plan[i][0]
-        original = args[place] if place >= 0 else None
+            original = args[place] if place >= 0 else None
         if not isinstance(original, Variable) or original.array is not value:
             original = wrap(value)
             original._writes = writes

@@ -46,6 +46,15 @@ class OneOfSeveral(View):
     )
 
 
+def writable(views: tuple) -> tuple:
+    """Views that an op returned at once, open to writes as if each had been made alone."""
+    for view in views:
+        if type(view._view) is OneOfSeveral:
+            link: Any = view._view
+            link.__class__ = View
+    return views
+
+
 class FromFunction(View):
     """What a Function returned, if it shares memory with a tensor that existed before."""
 

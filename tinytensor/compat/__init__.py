@@ -56,6 +56,7 @@ PATHS = {
     "tinytensor.distributed.nn": "tinytensor.compat.distributed",
     "tinytensor.accelerator": "tinytensor.cuda.accelerator",
     "tinytensor._C": "tinytensor.compat.private",
+    "tinytensor._vmap_internals": "tinytensor.func.batch_map",
     "tinytensor._dynamo": "tinytensor.compat.compiler",
     "tinytensor._dynamo.config": "tinytensor.compat.compiler",
     "tinytensor._dynamo.utils": "tinytensor.compat.compiler",

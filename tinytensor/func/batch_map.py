@@ -13,7 +13,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..autograd import gradcheck_batched
 from ..autograd.variable import Variable, wrap
+from ..autograd.views import writable
 from ..backend import xp
 from ..create.generator import default_generator_of
 from ..ops import stack
@@ -52,7 +54,9 @@ def vmap(
         size, dims = _batch_size(values, dims)
         if size == 0:
             return _empty(functools.partial(func, **kwargs), values, dims, rebuild, out_dims)
-        columns = [[v] * size if dim is None else v.unbind(dim) for v, dim in zip(values, dims)]
+        columns = [
+            [v] * size if dim is None else writable(v.unbind(dim)) for v, dim in zip(values, dims)
+        ]
         results = []
         with _random_numbers(randomness) as next_sample:
             for i in range(size):
@@ -61,6 +65,16 @@ def vmap(
         return _stacked(results, out_dims)
 
     return mapped
+
+
+gradcheck_batched.vmap = vmap
+
+
+def _vmap(
+    func: Callable, in_dims: Dims = 0, out_dims: Dims = 0, allow_none_pass_through: bool = False
+) -> Callable:
+    """torch._vmap_internals._vmap: PyTorch's old name of `vmap`."""
+    return vmap(func, in_dims, out_dims)
 
 
 # ------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..autograd.engine import grad
-from ..autograd.gradcheck import basis
+from ..autograd.jacobians import basis
 from ..autograd.settings import enable_grad
 from ..autograd.variable import Variable, wrap
 from ..backend import xp
