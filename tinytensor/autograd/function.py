@@ -133,7 +133,7 @@ class Function:
         results = node.record(args, outputs)
         if dual is not None:
             push_function(dual, node, args, outputs, results)
-        node._for_forward = ()  # needed no more
+        node._for_forward = node._dirty = node._constant = ()  # they may lead back to this node
         if state.mode.watched:
             anomaly.watch(node, args, results)
         return results if isinstance(output, tuple) else results[0]

@@ -280,7 +280,6 @@ class FunctionCtx(Op):
             else:
                 take_place(results[i], place)
         self._save_tensors(args, outputs)
-        self._dirty = self._constant = ()  # a tensor in them may lead back to this node
         return tuple(results)
 
     def _check_dirty(self, args: tuple, outputs: tuple, recorded: bool) -> None:
