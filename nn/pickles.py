@@ -16,7 +16,7 @@ _MOVED = (
 def register_old_names() -> None:
     """Let pickle find nn.models.gpt as nn.gpt, nn.generation.kv_cache as nn.kv_cache, and so on."""
     for module in _MOVED:
-        package, _, name = module.__name__.split(".")
+        package, _, name = module.__name__.rsplit(".", 2)
         sys.modules[f"{package}.{name}"] = module
 
 

@@ -21,7 +21,11 @@ from ..ops.join import cat, stack
 from ..ops.shape import unsqueeze
 from ..tensor import Tensor
 
-BACKENDS, LAYERS, OURS = "einops._backends", "einops.layers.tinytensor", "nn.einops_layers"
+BACKENDS, LAYERS, OURS = (
+    "einops._backends",
+    "einops.layers.tinytensor",
+    "tinytensor.nn.einops_layers",
+)
 
 
 class Methods:

@@ -92,5 +92,5 @@ def is_tracing() -> bool:
 def __getattr__(name: str) -> Any:
     """`ScriptModule` is nn.Module, imported on first use: this package is below nn."""
     if name == "ScriptModule":
-        return importlib.import_module("nn").Module
+        return importlib.import_module("tinytensor.nn").Module
     raise AttributeError(f"module 'tinytensor.jit' has no attribute {name!r}")

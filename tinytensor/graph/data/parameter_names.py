@@ -10,15 +10,20 @@ from collections.abc import Iterator
 from typing import Any
 
 
+def _loaded() -> Any:
+    """nn/module.py; its name has a longer path where a user's own nn.py hides `nn`."""
+    nn = sys.modules.get("tinytensor.nn") or sys.modules.get("nn")
+    return sys.modules.get(f"{nn.__name__}.module") if nn else None
+
+
 def module_class() -> Any:
     """nn.Module, or None if `nn` was not imported."""
-    loaded = sys.modules.get("nn.module")
-    return getattr(loaded, "Module", None)
+    return getattr(_loaded(), "Module", None)
 
 
 def called_modules(wanted: set[str]) -> list[Any]:
     """The living modules of the wanted classes that were called from outside any module."""
-    loaded: Any = sys.modules.get("nn.module")
+    loaded: Any = _loaded()
     if loaded is None or not wanted:
         return []
     called = [reference() for reference in list(loaded.outermost.values())]
