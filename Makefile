@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed -E 's/^([a-z-]+):.*## */\1\t/' | expand -t 12
 
-demo: $(VENV)/.viz  ## train a small translator, and look at its attention
+demo: $(VENV)/.installed  ## train a small translator, and look at its attention
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python examples/transformer_translate.py --out out/demo
 
 test: $(VENV)/.test  ## all tests, on NumPy alone
@@ -36,7 +36,7 @@ bench: $(VENV)/.bench  ## training steps and overhead beside PyTorch and others
 	  $(BIN)/python benchmarks/$$part.py || { echo "$$part: above its limits"; status=1; }; \
 	done; exit $$status
 
-pictures: $(VENV)/.viz  ## the pictures of the docs, and the list of a step's functions, made again
+pictures: $(VENV)/.installed  ## the pictures of the docs, and the list of a step's functions, made again
 	$(BIN)/python docs/pictures.py
 	$(BIN)/python docs/step_hops.py
 
@@ -50,16 +50,12 @@ clean:  ## remove the environment and everything that was built
 # Each stamp stands for one set of extras; it is made anew when the metadata change.
 $(VENV)/.installed: setup.cfg pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[train]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	$(BIN)/python -m compileall -q tinytensor nn  # an editable install leaves this to the first import
 	touch $@
 
 $(VENV)/.test: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test]'
-	touch $@
-
-$(VENV)/.viz: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[viz]'
 	touch $@
 
 # With Numba, whose kernels run by themselves once it is there.
@@ -75,6 +71,6 @@ $(VENV)/.dev: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $@
 
-$(VENV)/.docs: $(VENV)/.viz
+$(VENV)/.docs: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	touch $@

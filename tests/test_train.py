@@ -703,7 +703,7 @@ def test_errors(call: Callable[[], Any], error: type, text: str) -> None:
 def test_without_safetensors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "safetensors", None)
     trainer = make_trainer(tmp_path)
-    with pytest.raises(ImportError, match=r"run `pip install tinytensor\[train\]`"):
+    with pytest.raises(ImportError, match=r"run `pip install safetensors`"):
         trainer.fit(steps=1)
     assert trainer.step == 0, "it shows before the first step"
     make_trainer().fit(steps=1)  # without a folder it is not needed

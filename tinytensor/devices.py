@@ -131,10 +131,12 @@ def gpu() -> Any:
         try:
             _gpu = importlib.import_module("cupy")
             count = _gpu.cuda.runtime.getDeviceCount()
-        except ImportError:
+        except ImportError as error:
+            if error.name != "cupy":
+                raise  # CuPy is there, and says itself what it lacks
             raise DeviceError(
-                "cuda: CuPy is not installed; run `pip install tinytensor[gpu]` "
-                "(cupy-cuda13x) or the cupy wheel that fits your CUDA version"
+                "cuda: CuPy is not installed; run `pip install cupy-cuda13x`, or install the cupy "
+                "wheel for your CUDA version"
             ) from None
         except Exception as error:  # the driver's error types differ between versions
             _gpu = None
@@ -152,7 +154,7 @@ def gpu_count() -> int:
     """The number of GPUs; 0 without CuPy."""
     try:
         return int(gpu().cuda.runtime.getDeviceCount())
-    except DeviceError:
+    except (DeviceError, ImportError):
         return 0
 
 

@@ -336,7 +336,7 @@ def _safetensors(name: str) -> Any:
         import safetensors.numpy
     except ImportError:
         raise ImportError(
-            f"{name}: the safetensors package is not installed; run `pip install tinytensor[train]`"
+            f"{name}: the safetensors package is not installed; run `pip install safetensors`"
         ) from None
     return safetensors
 

@@ -86,7 +86,7 @@ def test_links_as_the_site_has_them() -> None:
 
 
 def test_formulas_are_mathml() -> None:
-    pytest.importorskip("latex2mathml", reason="no latex2mathml: pip install tinytensor[docs]")
+    pytest.importorskip("latex2mathml", reason="no latex2mathml: pip install '.[docs]'")
     shown = formulas.with_mathml(r'<p><span class="arithmatex">\(a &lt; \sqrt{d}\)</span></p>')
     assert shown.startswith('<p><span class="formula"><math') and "<msqrt>" in shown
     assert "arithmatex" not in shown and "<mo>&#x0003C;</mo>" in shown
@@ -176,7 +176,7 @@ def test_the_tables_of_speeds(monkeypatch: pytest.MonkeyPatch) -> None:
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built as `make docs` does."""
     for package in ("mkdocs", "material", "latex2mathml"):
-        pytest.importorskip(package, reason=f"no {package}: pip install tinytensor[docs]")
+        pytest.importorskip(package, reason=f"no {package}: pip install '.[docs]'")
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--site-dir", str(folder)]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}

@@ -19,7 +19,7 @@ from tinytensor.graph.drawing import graphviz
 from tinytensor.graph.drawing.labels import escape, quote
 
 needs_graphviz = pytest.mark.skipif(
-    not graphviz.is_there(), reason="Graphviz is not installed: pip install 'tinytensor[viz]'"
+    not graphviz.is_there(), reason="Graphviz is not installed: pip install pygraphviz"
 )
 
 
@@ -56,7 +56,7 @@ def test_without_graphviz_the_text_is_written(
 ) -> None:
     without_graphviz(monkeypatch)
     assert not graphviz.is_there()
-    with pytest.raises(GraphvizMissing, match=r"pip install 'tinytensor\[viz\]'; .*graph\.dot"):
+    with pytest.raises(GraphvizMissing, match=r"pip install pygraphviz; .*graph\.dot"):
         graph.render(small_loss(), tmp_path / "graph.svg")
     assert (tmp_path / "graph.dot").read_text(encoding="utf-8").startswith("digraph {")
     assert not (tmp_path / "graph.svg").exists()

@@ -32,7 +32,7 @@ def write_xlsx(path: str | os.PathLike, sheet: Sheet, about: dict[str, Any], key
         import openpyxl
     except ImportError:
         raise ImportError(
-            "worksheet: .xlsx needs openpyxl; run pip install 'tinytensor[sheets]', or write .html"
+            "worksheet: .xlsx needs openpyxl; run `pip install openpyxl`, or write .html"
         ) from None
     book = openpyxl.Workbook()
     answers = book.active

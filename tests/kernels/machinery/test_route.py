@@ -105,7 +105,7 @@ except ImportError as error:
     assert done.returncode == 0, done.stderr
     first, second = done.stdout.splitlines()
     assert first == "numpy None"
-    assert "needed for 'numba'; run `pip install tinytensor[fast]`" in second
+    assert "needed for 'numba'; run `pip install numba threadpoolctl`" in second
 
 
 # ------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import shutil
 import warnings
 
 FORMATS = ("svg", "png", "pdf", "json", "plain")
-INSTALL = "pip install 'tinytensor[viz]'"
+INSTALL = "pip install pygraphviz"
 
 
 class GraphvizMissing(RuntimeError):

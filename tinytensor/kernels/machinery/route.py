@@ -47,7 +47,7 @@ def set_kernels(name: str) -> None:
     if name == "numba" and not _installed():
         raise ImportError(
             "set_kernels: Numba, threadpoolctl and a NumPy with BLAS are needed for 'numba'; "
-            "run `pip install tinytensor[fast]`"
+            "run `pip install numba threadpoolctl`"
         )
     choice.name, choice.on = name, None
 
