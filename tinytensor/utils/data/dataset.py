@@ -88,8 +88,28 @@ class StackDataset(Dataset):
             return {name: dataset[index] for name, dataset in self.datasets.items()}
         return tuple(dataset[index] for dataset in self.datasets)
 
+    def __getitems__(self, indices: list[int]) -> list:
+        named = isinstance(self.datasets, dict)
+        parts = [_several(d, indices) for d in (self.datasets.values() if named else self.datasets)]
+        samples = zip(*parts, strict=True)
+        return [dict(zip(self.datasets, sample)) if named else sample for sample in samples]
+
     def __len__(self) -> int:
         return self._length
+
+
+def _several(dataset: Any, indices: list[int]) -> Any:
+    """The samples at some indices: `__getitems__` of the dataset, if it has one."""
+    fetch = getattr(dataset, "__getitems__", None)
+    if not callable(fetch):
+        return [dataset[i] for i in indices]
+    samples = fetch(indices)
+    if len(samples) != len(indices):
+        raise ValueError(
+            f"StackDataset: __getitems__ of {type(dataset).__name__} returned {len(samples)} "
+            f"samples, expected {len(indices)}, one for each index"
+        )
+    return samples
 
 
 class ConcatDataset(Dataset[Sample]):
@@ -128,10 +148,19 @@ class ChainDataset(IterableDataset[Sample]):
         self.datasets = datasets
 
     def __iter__(self) -> Iterator[Sample]:
-        return itertools.chain.from_iterable(self.datasets)
+        for dataset in self.datasets:
+            yield from self._checked(dataset)
 
     def __len__(self) -> int:
-        return sum(len(dataset) for dataset in self.datasets)
+        return sum(len(self._checked(dataset)) for dataset in self.datasets)
+
+    @staticmethod
+    def _checked(dataset: Any) -> Any:
+        if not isinstance(dataset, IterableDataset):
+            raise AssertionError(
+                f"ChainDataset: got a {type(dataset).__name__}, expected IterableDatasets only"
+            )
+        return dataset
 
 
 class Subset(Dataset[Sample]):

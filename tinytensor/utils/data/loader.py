@@ -15,6 +15,7 @@ import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, TypeVar
 
+from ...autograd.site import warn
 from ...create import Generator, manual_seed, randint
 from ...create.generator import use_generator
 from .collate import default_collate, default_convert
@@ -104,6 +105,7 @@ class DataLoader(Generic[Sample]):
         self.in_order = in_order
         self._latest: dict[str, Any] | None = None  # position of the latest pass, until it ends
         self._go_on: dict[str, Any] | None = None  # where the next pass will start
+        self._said: int | None = None  # the length of a stream, once it was asked for
         self._made = True
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -156,10 +158,19 @@ class DataLoader(Generic[Sample]):
         """The number of batches, if the dataset knows its length."""
         if not self._iterable:
             return len(self.sampler if self.batch_sampler is None else self.batch_sampler)  # type: ignore[arg-type]
-        samples = len(self.dataset)
+        samples = self._said = len(self.dataset)
         if self.batch_size is None:
             return samples
         return samples // self.batch_size if self.drop_last else -(-samples // self.batch_size)
+
+    def _check_length(self, batches: int) -> None:
+        """Warn, as PyTorch does, of more batches than the samples that a stream said it has."""
+        if self._said is not None and batches > self._said:
+            warn(
+                f"DataLoader: len of the stream was {self._said}, but {batches} batches were "
+                "fetched; with several workers each yields the whole stream unless the dataset "
+                "shares it out (see get_worker_info)"
+            )
 
 
 class _Nameless:
@@ -267,6 +278,8 @@ class _Pass:
                 self.loader._latest = None
             raise
         self._state["batches"] += 1
+        if self.loader._iterable:
+            self.loader._check_length(self._state["batches"])
         return batch
 
     def _next(self) -> Any:
