@@ -35,6 +35,7 @@ functions     functional    the functions, as in torch.nn.functional
               functional_variants  second forms: in place, with indices, older names
               multi_head_attention  multi_head_attention_forward
               init          initial values of parameters, as in torch.nn.init
+              grad          the gradients of convolutions, as in torch.nn.grad
 
 packages      flex_attention/  attention with a function of the scores, and block masks
               generation/   greedy, sampling, beam search, key-value caches

@@ -80,7 +80,7 @@ class _Numbered(Module):
     def insert(self, index: int, module: Module) -> Any:
         """Insert a module before the one at index."""
         if not isinstance(module, Module):
-            raise TypeError(
+            raise AssertionError(
                 f"{type(self).__name__}.insert: got {type(module).__name__}, expected a Module"
             )
         if not -len(self) <= index <= len(self):

@@ -14,6 +14,7 @@ from tinytensor import (
     batch_norm as batch_norm, bilinear as bilinear, binary_cross_entropy as binary_cross_entropy,
     binary_cross_entropy_with_logits as binary_cross_entropy_with_logits, celu as celu,
     channel_shuffle as channel_shuffle, conv1d as conv1d, conv2d as conv2d, conv3d as conv3d,
+    conv_tbc as conv_tbc,
     conv_transpose1d as conv_transpose1d, conv_transpose2d as conv_transpose2d,
     conv_transpose3d as conv_transpose3d, cosine_embedding_loss as cosine_embedding_loss,
     cosine_similarity as cosine_similarity, cross_entropy as cross_entropy, dropout as dropout,
@@ -48,5 +49,6 @@ from tinytensor import (
 )
 # fmt: on
 
+from . import grad as grad
 from .functional_variants import *
 from .multi_head_attention import multi_head_attention_forward as multi_head_attention_forward

@@ -152,7 +152,8 @@ class Module(ModuleState, ModuleHooks):
             self._modules[name] = self._only_none(name, value, "Module")
         elif isinstance(value, Buffer):
             self._make_room(name, self._buffers)
-            self.register_buffer(name, value, value.persistent)
+            persistent = () if value.persistent else (False,)  # an override may lack the argument
+            self.register_buffer(name, value, *persistent)
         elif registers and name in self._buffers:
             known = isinstance(value, (Tensor, SparseTensor))
             value = value if known else self._only_none(name, value, "Tensor")
@@ -207,7 +208,7 @@ class Module(ModuleState, ModuleHooks):
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
         """Add a parameter under a name; None reserves the name without a parameter."""
-        self._check_name(name)
+        self._check_name(name, "_parameters")
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
                 f"{type(self).__name__}: parameter {name!r} is a {type(param).__name__}, expected "
@@ -219,7 +220,7 @@ class Module(ModuleState, ModuleHooks):
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that is not learned, but moved and (if persistent) saved with the module."""
-        self._check_name(name)
+        self._check_name(name, "_buffers")
         if tensor is not None and not isinstance(tensor, (Tensor, SparseTensor)):
             raise TypeError(
                 f"{type(self).__name__}: buffer {name!r} is a {type(tensor).__name__}, expected "
@@ -233,7 +234,7 @@ class Module(ModuleState, ModuleHooks):
 
     def register_module(self, name: str, module: Module | None) -> None:
         """Add a child module under a name."""
-        self._check_name(name)
+        self._check_name(name, "_modules")
         if module is not None and not isinstance(module, Module):
             raise TypeError(
                 f"{type(self).__name__}: module {name!r} is a {type(module).__name__}, expected "
@@ -244,7 +245,7 @@ class Module(ModuleState, ModuleHooks):
 
     add_module = register_module
 
-    def _check_name(self, name: str) -> None:
+    def _check_name(self, name: str, registry: str) -> None:
         if "_parameters" not in self.__dict__:
             raise AttributeError(
                 f"{type(self).__name__}: {name!r} is registered before super().__init__() was "
@@ -259,9 +260,7 @@ class Module(ModuleState, ModuleHooks):
                 f"{type(self).__name__}: got the name {name!r}, expected a non-empty string "
                 "without a dot"
             )
-        registries = (self._parameters, self._buffers, self._modules)
-        known = any(name in registry for registry in registries)
-        if not known and (name in self.__dict__ or hasattr(type(self), name)):
+        if name not in self.__dict__[registry] and hasattr(self, name):
             raise KeyError(f"{type(self).__name__}: attribute {name!r} already exists")
 
     # --------------------------------------------------------------------------------------

@@ -163,6 +163,10 @@ class ParameterDict(Module):
     def copy(self) -> ParameterDict:
         return ParameterDict(OrderedDict(self.items()))
 
+    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
+        """A new ParameterDict with the same value under each key."""
+        return ParameterDict(OrderedDict((key, default) for key in keys))
+
     def update(self, parameters: Any) -> None:
         """Add a mapping (sorted by key if it is a plain dict, as in PyTorch) or pairs."""
         pairs = pairs_of("ParameterDict", parameters)

@@ -26,7 +26,7 @@ from .create.size_arguments import shape_of
 from .devices import device, device_of
 from .dtype import DType, default_float, from_numpy_dtype
 from .interop import Interop, fill
-from .memory_format import channels_last, strided
+from .memory_format import channels_last, channels_last_3d, strided
 from .repr import tensor_html, tensor_repr
 from .size import Size
 
@@ -150,6 +150,8 @@ class Tensor(Interop):
         """
         if memory_format is channels_last:
             return self.ndim == 4 and self.array.transpose(0, 2, 3, 1).flags.c_contiguous
+        if memory_format is channels_last_3d:
+            return self.ndim == 5 and self.array.transpose(0, 2, 3, 4, 1).flags.c_contiguous
         return self.array.flags.c_contiguous
 
     def data_ptr(self) -> int:

@@ -164,7 +164,7 @@ PAGES = {
     "nn-tools": Page(
         "nn: init and utils",
         "Initial values of parameters; clipping, parametrisations, packed sequences.",
-        {"nn.init": [], "nn.utils": []},
+        {"nn.init": [], "nn.utils": [], "nn.grad": []},
     ),
     "optim": Page(
         "Optimisers",

@@ -3,6 +3,8 @@ from .table import T
 
 ROWS = [
     functional("conv1d", T(2, 3, 5), T(4, 3, 2), T(4)),
+    functional("conv_tbc", T(5, 2, 3), T(2, 3, 4), T(4)),
+    functional("conv_tbc", T(4, 1, 2), T(3, 2, 2), T(2), 2),
     functional("conv1d", T(4, 7), T(2, 2, 3), stride=2, padding=1, dilation=2, groups=2),
     functional("conv1d", T(2, 2, 5), T(3, 2, 3), T(3), padding="same"),
     functional("conv2d", T(2, 3, 4, 4), T(4, 3, 3, 3), T(4), empty=True),

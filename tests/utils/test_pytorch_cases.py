@@ -62,7 +62,7 @@ CASES = {
     "StackDataset.__getitems__ by name": lambda L: fetched(L, [3, 1], a=fast(), b=[1, 2, 3, 4]),
     "StackDataset.__getitems__ of nothing": lambda L: fetched(L, []),
     "StackDataset.__getitems__ out of range": lambda L: fetched(L, [0, 4]),
-    "StackDataset.__getitems__ too few": lambda L: fetched(L, [0, 1], a=fast(short=True), b=[1] * 4),
+    "StackDataset.__getitems__ too few": lambda L: fetched(L, [0, 1], a=fast(True), b=[1] * 4),
     "DataLoader of a StackDataset": lambda L: [
         [x.tolist() for x in batch]
         for batch in L.utils.data.DataLoader(L.utils.data.StackDataset(fast(), [1, 2, 3, 4]), 3)

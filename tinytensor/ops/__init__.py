@@ -22,7 +22,7 @@ Selected elements
 Layers
     attention, layer_norm, batch_norm, dropout, recurrent_cell (one step),
     recurrent_sequence (all steps), selective_scan (of Mamba), convolution, conv_transpose,
-    pooling, adaptive_pooling, fractional_pooling, lp_pooling (also local_response_norm),
+    conv_tbc, pooling, adaptive_pooling, fractional_pooling, lp_pooling (also local_response_norm),
     unpooling, unfold (also fold), resample (interpolate), antialias, grid_sample
 Losses
     loss, cross_entropy, distribution_loss, margin_loss, ctc_loss
@@ -49,6 +49,7 @@ from .clamp import *
 from .combinatorics import *
 from .compare import *
 from .complex_numbers import *
+from .conv_tbc import *
 from .conv_transpose import *
 from .convert import *
 from .convolution import *

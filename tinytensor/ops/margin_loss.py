@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -204,7 +205,8 @@ def multi_margin_loss(
 ) -> Tensor:
     """Σ max(0, margin − input[target] + input[c])ᵖ / C over the classes c other than the target.
 
-    input (N, C) or (C); target: class numbers (N) or (). weight (C): how much each class counts.
+    input (N, C) or (C); target: class numbers (N), for (C) also (). weight (C): how much each class
+    counts.
     """
     check_given("multi_margin_loss", target=target)
     check_tensors("multi_margin_loss", weight=weight)
@@ -212,10 +214,11 @@ def multi_margin_loss(
     reduction = reduction_of(name, reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError(f"{name}: p is {p}, expected 1 or 2")
-    if array_of(name, input).ndim not in (1, 2) or tuple(target.shape) != tuple(input.shape[:-1]):
+    shape, given = array_of(name, input).shape, tuple(target.shape)
+    fits = given == shape[:-1] or (math.prod(shape[:-1]) == 1 and given in ((), (1,)))
+    if len(shape) not in (1, 2) or not fits:
         raise ShapeError(
-            f"{name}: got input {tuple(input.shape)} and target {tuple(target.shape)}, expected "
-            "(N, C) and (N), or (C) and ()"
+            f"{name}: got input {shape} and target {given}, expected (N, C) and (N), or (C) and ()"
         )
     classes = input.shape[-1]
     chosen = unwrap(target).reshape(-1)
