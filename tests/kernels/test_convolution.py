@@ -29,6 +29,10 @@ SHAPES = [
     ((1, 40, 5, 5), (19, 40, 3, 3), 1, 1, 1, 1),  # a sum longer than DEPTH
     ((2, 3, 8, 50), (2, 3, 3, 3), 1, 1, 1, 1),  # long rows
     ((0, 3, 8, 8), (4, 3, 3, 3), 1, 1, 1, 1),  # no samples
+    ((4, 1, 20, 30), (10, 1, 3, 30), 1, 0, 1, 1),  # windows as wide as the image
+    ((3, 2, 6, 20), (4, 2, 6, 3), 1, 0, 1, 1),  # as high
+    ((3, 4, 6, 5), (4, 2, 6, 5), 1, 0, 1, 2),  # both
+    ((5, 40, 8, 8), (70, 40, 4, 4), 2, 1, 1, 1),  # several panels of outputs
 ]
 
 
@@ -74,6 +78,26 @@ def test_convolution(case, threads):
         agree(*both(lambda x, w, b: F.conv2d(x, w, b, *rest), *arrays))
     finally:
         tt.set_num_threads(before)
+
+
+@pytest.mark.parametrize("by_rows", [True, False])
+@pytest.mark.parametrize("case", SHAPES, ids=str)
+def test_both_ways(case, by_rows, monkeypatch):
+    """Each shape with a row for each window and with runs, whichever the kernel would choose."""
+    from tinytensor.kernels import convolution
+
+    for name in ("better_forward", "better_backward"):
+        monkeypatch.setattr(convolution, name, lambda *sizes: by_rows)
+    image, weight, *rest = case
+    arrays = draw(image, weight, weight[:1])
+    agree(*both(lambda x, w, b: F.conv2d(x, w, b, *rest), *arrays))
+
+
+def test_transposed_with_bias():
+    """Windows as wide as the result: its bias is repeated for each column."""
+    x, w, b = draw((3, 4, 5, 1), (4, 2, 2, 6), (6,))
+    agree(*both(lambda x, w, b: F.conv_transpose2d(x, w, b, groups=1), x, w, b[:2]))
+    agree(*both(lambda x, w, b: F.conv_transpose2d(x, w, b, groups=2), x, w, b[:4]))
 
 
 @pytest.mark.parametrize("case", [SHAPES[0], SHAPES[4], SHAPES[8]], ids=str)

@@ -11,7 +11,7 @@ by Numba and run on large arrays. Adam, gradient clipping and decoding ask for t
     attention.py       scaled_dot_product_attention, tile by tile
     batch_norm.py      batch_norm in training
     convolution.py     convolutions of one or two dimensions, and their transposes
-    convolution_layout.py  how these lay out images
+    convolution_layout.py  how these lay out images; convolution_windows.py: small images
     cross_entropy.py   cross_entropy with class numbers
     dropout.py         x·mask·scale
     embedding.py       the gradients of embedding and of indexing

@@ -30,10 +30,11 @@ from .convolution_layout import (
     widen,
     windows_of,
 )
+from .convolution_windows import better_backward, better_forward, convolve_by_rows, covers
 from .machinery.blas import share
 from .machinery.compile import parallel, part
 from .machinery.contiguous import contiguous, flat
-from .machinery.memory import empty
+from .machinery.memory import copy, empty
 from .machinery.table_product import address, numbers, product, table, transposed
 from .machinery.threads import get_num_threads
 from .machinery.tile import COLUMNS
@@ -225,7 +226,11 @@ def convolution_forward(
         return NotImplemented
     op.windows, op.groups = windows, groups
     y, rows, threads = empty((x.shape[0], w.shape[0], *windows.counts)), _rows(w), get_num_threads()
-    places = places_of(windows, w.shape[1], w.shape[0] // groups)
+    outputs = w.shape[0] // groups
+    if better_forward(windows, w.shape[1], outputs, x.shape[0]):
+        convolve_by_rows(_picture(x), contiguous(w), _bias(b), _picture(y), windows, groups, False)
+        return y
+    places = places_of(windows, w.shape[1], outputs)
     depth = rows.shape[1]
     convolution(
         threads, _picture(x), rows, _bias(b), groups, places.geometry,
@@ -252,8 +257,23 @@ def conv_transpose_forward(
     if len(windows.kernel) > 2 or not math.isfinite(w.sum()):
         return NotImplemented  # an infinite weight times the margin of a run would be NaN
     op.windows, op.groups = windows, groups
+    return _transposed(x, w, b, windows, groups)
+
+
+def _transposed(x: Array, w: Array, b: Array | None, windows: Any, groups: int) -> Array:
+    """The transposed convolution of x (N, O, counts …): (N, C, size …)."""
+    if covers(windows, 0):
+        return _with_lines_as_channels(x, w, b, windows, groups)
+    if covers(windows, -1):
+        x, w = (copy(array.swapaxes(2, 3)) for array in (x, w))
+        windows = type(windows)(*(dimensions[::-1] for dimensions in windows))
+        return copy(_with_lines_as_channels(x, w, b, windows, groups).swapaxes(2, 3))
     y, threads = empty((x.shape[0], w.shape[1] * groups, *windows.size)), get_num_threads()
-    places = places_of(windows, w.shape[1], w.shape[0] // groups)
+    outputs = w.shape[0] // groups
+    if better_backward(windows, w.shape[1], outputs, x.shape[0]):
+        convolve_by_rows(_picture(x), contiguous(w), _bias(b), _picture(y), windows, groups, True)
+        return y
+    places = places_of(windows, w.shape[1], outputs)
     length = places.margin + places.geometry[-1]
     conv_transpose(
         threads, _matrices(x), _rows(w), _bias(b), groups, places.geometry, places.margin,
@@ -261,6 +281,24 @@ def conv_transpose_forward(
         empty((threads, y.shape[1] * places.planes)), empty((threads, w.shape[0] * length)),
     )  # fmt: skip
     return y
+
+
+def _with_lines_as_channels(
+    x: Array, w: Array, b: Array | None, windows: Any, groups: int
+) -> Array:
+    """`_transposed` for windows as high as y: each line of y is a channel of its own.
+
+    x (N, O, 1, count), w (O, C/G, kH, kW) → (O, C/G·kH, kW), y (N, C·kH, W) → (N, C, H, W). In one
+    dimension, each element of y is a channel.
+    """
+    height, inner = windows.kernel[0], (dimensions[1:] for dimensions in windows)
+    if len(windows.kernel) == 1:
+        inner = ((1,), (1,), (1,), (0,), (1,), (1,))
+    inner = type(windows)(*inner)
+    x = x.reshape(*x.shape[:2], *inner.counts)
+    w = w.reshape(w.shape[0], w.shape[1] * height, *inner.kernel)
+    y = _transposed(x, w, None if b is None else np.repeat(b, height), inner, groups)
+    return y.reshape(y.shape[0], y.shape[1] // height, *windows.size)
 
 
 def conv_weight_forward(op: Any, x: Array, y: Array, windows: Any, groups: int) -> Array:

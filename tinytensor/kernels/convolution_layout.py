@@ -134,8 +134,8 @@ class Places(NamedTuple):
 
 
 @functools.lru_cache(maxsize=256)
-def places_of(windows: Any, channels: int, outputs: int) -> Places:
-    """The tables for C/G channels and O/G outputs."""
+def places_of(windows: Any, channels: int, outputs: int, room: int = COLUMNS) -> Places:
+    """The tables for C/G channels and O/G outputs; room: numbers after a plane, for a tile."""
     _, kernel, stride, padding, dilation, counts = windows
     if len(kernel) == 1:  # one dimension: an image of one row
         kernel, stride, dilation, counts = ((1, *n) for n in (kernel, stride, dilation, counts))
@@ -143,14 +143,14 @@ def places_of(windows: Any, channels: int, outputs: int) -> Places:
     (kh, kw), (sh, sw), (dh, dw), (rows, count) = kernel, stride, dilation, counts
     width = count + (kw - 1) * dw // sw
     lines = rows + (kh - 1) * dh // sh
-    pitch = lines * width + COLUMNS
+    pitch = lines * width + room
     geometry = (sh, sw, *padding, lines, rows, count, width, pitch)
 
     down, right = np.divmod(np.arange(kh * kw), kw) * np.array([[dh], [dw]])
     plane, place = down % sh * sw + right % sw, down // sh * width + right // sw  # of each tap
     taps = np.add.outer(np.arange(channels) * (sh * sw * pitch), plane * pitch + place)
     margin = lines * width - (rows - 1) * width - count
-    length = margin + lines * width + COLUMNS  # of a run with its margins
+    length = margin + pitch  # of a run with its margins
     steps = []
     for number in range(sh * sw):
         (mine,) = np.nonzero(plane == number)
