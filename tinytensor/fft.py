@@ -27,6 +27,7 @@ from .ops.fourier import ADJOINT, Fft, Irfft, Rfft
 from .ops.pad import pad
 from .ops.promote import cast
 from .ops.rearrange import roll
+from .out import takes_out
 
 if TYPE_CHECKING:
     from .tensor import Tensor
@@ -145,31 +146,37 @@ def _length(n: int | None) -> list[int] | None:
     return None if n is None else [n]
 
 
+@takes_out("cast")
 def fft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """yₖ = Σⱼ xⱼ·exp(−2πi·jk/n) along `dim`, for k from 0 to n − 1."""
     return _complex("fft", input, _length(n), (dim,), norm, inverse=False)
 
 
+@takes_out("cast")
 def ifft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """yₖ = Σⱼ xⱼ·exp(2πi·jk/n) / n along `dim`: the inverse of `fft`."""
     return _complex("ifft", input, _length(n), (dim,), norm, inverse=True)
 
 
+@takes_out("cast")
 def rfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The first n//2 + 1 elements of `fft` of real numbers; the others are their conjugates."""
     return _from_real("rfft", input, _length(n), (dim,), norm)
 
 
+@takes_out("cast")
 def irfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `rfft`: n real numbers, by default 2·(length − 1)."""
     return _to_real("irfft", input, _length(n), (dim,), norm)
 
 
+@takes_out("cast")
 def hfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """`fft` of n numbers with x₋ⱼ = conj xⱼ, given the first n//2 + 1 of them: it is real."""
     return _hermitian("hfft", input, _length(n), (dim,), norm)
 
 
+@takes_out("cast")
 def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None = None) -> Tensor:
     """The inverse of `hfft`: the first n//2 + 1 elements of `ifft` of real numbers."""
     return _to_hermitian("ihfft", input, _length(n), (dim,), norm)
@@ -182,61 +189,73 @@ def ihfft(input: Tensor, n: int | None = None, dim: int = -1, norm: str | None =
 LAST_TWO = (-2, -1)
 
 
+@takes_out("cast")
 def fftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """`fft` along each of `dim`: by default all dims, or the last len(s)."""
     return _complex("fftn", input, s, dim, norm, inverse=False)
 
 
+@takes_out("cast")
 def ifftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """`ifft` along each of `dim`: the inverse of `fftn`."""
     return _complex("ifftn", input, s, dim, norm, inverse=True)
 
 
+@takes_out("cast")
 def rfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """`rfft` along the last of `dim`, then `fft` along the others."""
     return _from_real("rfftn", input, s, dim, norm)
 
 
+@takes_out("cast")
 def irfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """The inverse of `rfftn`; s: the lengths of the result."""
     return _to_real("irfftn", input, s, dim, norm)
 
 
+@takes_out("cast")
 def hfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """`fft` along all of `dim` but the last, then `hfft` along that."""
     return _hermitian("hfftn", input, s, dim, norm)
 
 
+@takes_out("cast")
 def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = None) -> Tensor:
     """The inverse of `hfftn`."""
     return _to_hermitian("ihfftn", input, s, dim, norm)
 
 
+@takes_out("cast")
 def fft2(input: Tensor, s: Any = None, dim: Any = LAST_TWO, norm: str | None = None) -> Tensor:
     """`fftn` over the last two dims."""
     return _complex("fft2", input, s, dim, norm, inverse=False)
 
 
+@takes_out("cast")
 def ifft2(input: Tensor, s: Any = None, dim: Any = LAST_TWO, norm: str | None = None) -> Tensor:
     """`ifftn` over the last two dims."""
     return _complex("ifft2", input, s, dim, norm, inverse=True)
 
 
+@takes_out("cast")
 def rfft2(input: Tensor, s: Any = None, dim: Any = LAST_TWO, norm: str | None = None) -> Tensor:
     """`rfftn` over the last two dims."""
     return _from_real("rfft2", input, s, dim, norm)
 
 
+@takes_out("cast")
 def irfft2(input: Tensor, s: Any = None, dim: Any = LAST_TWO, norm: str | None = None) -> Tensor:
     """`irfftn` over the last two dims."""
     return _to_real("irfft2", input, s, dim, norm)
 
 
+@takes_out("cast")
 def hfft2(input: Tensor, s: Any = None, dim: Any = LAST_TWO, norm: str | None = None) -> Tensor:
     """`hfftn` over the last two dims."""
     return _hermitian("hfft2", input, s, dim, norm)
 
 
+@takes_out("cast")
 def ihfft2(input: Tensor, s: Any = None, dim: Any = LAST_TWO, norm: str | None = None) -> Tensor:
     """`ihfftn` over the last two dims."""
     return _to_hermitian("ihfft2", input, s, dim, norm)

@@ -51,6 +51,24 @@ def reflected(function: Callable) -> Callable:
     return method
 
 
+def tensor_on_the_right(function: Callable) -> Callable:
+    """As `reflected`, but a TypeError when called by name on something else than a tensor."""
+    function = without_out(function)
+
+    def method(self: Any, other: Any) -> Any:
+        if not isinstance(self, Variable):
+            raise TypeError(
+                f"{function.__name__}: got {type(self).__name__} in place of self, expected "
+                "a tensor"
+            )
+        return function(other, self) if is_operand(other) else NotImplemented
+
+    return method
+
+
+add_to, multiply_by = tensor_on_the_right(ops.add), tensor_on_the_right(ops.mul)
+
+
 @methods_without_out
 class Operators(Variable):
     """A tensor with operators; `Methods` adds the named methods."""
@@ -69,7 +87,10 @@ class Operators(Variable):
             return Add.apply(self, other)
         return ops.add(self, other) if is_operand(other) else NotImplemented
 
-    __radd__ = __add__
+    def __radd__(self: Any, other: Any) -> Any:
+        if (type(other) is float or type(other) is int) and self.array.dtype.kind == "f":
+            return Add.apply(self, other)
+        return add_to(self, other)
 
     def __sub__(self: Any, other: Any) -> Any:
         if self.array.dtype.kind == "f":
@@ -86,7 +107,10 @@ class Operators(Variable):
             return Mul.apply(self, other)
         return ops.mul(self, other) if is_operand(other) else NotImplemented
 
-    __rmul__ = __mul__
+    def __rmul__(self: Any, other: Any) -> Any:
+        if (type(other) is float or type(other) is int) and self.array.dtype.kind == "f":
+            return Mul.apply(self, other)
+        return multiply_by(self, other)
 
     def __truediv__(self: Any, other: Any) -> Any:
         if self.array.dtype.kind == "f":
@@ -99,7 +123,8 @@ class Operators(Variable):
     def __rsub__(self: Any, other: Any) -> Any:
         if (type(other) is float or type(other) is int) and self.array.dtype.kind == "f":
             return Sub.apply(other, self)
-        return ops.sub(other, self) if is_operand(other) else NotImplemented
+        known = is_operand(other) and isinstance(self, Variable)
+        return ops.sub(other, self) if known else NotImplemented
 
     def __rtruediv__(self: Any, other: Any) -> Any:
         if (type(other) is float or type(other) is int) and self.array.dtype.kind == "f":
@@ -139,9 +164,9 @@ class Operators(Variable):
     __hash__ = Variable.__hash__  # Python drops it from a class that defines __eq__
 
     # ---- bits
-    __and__, __rand__ = operator(ops.bitwise_and), reflected(ops.bitwise_and)
-    __or__, __ror__ = operator(ops.bitwise_or), reflected(ops.bitwise_or)
-    __xor__, __rxor__ = operator(ops.bitwise_xor), reflected(ops.bitwise_xor)
+    __and__, __rand__ = operator(ops.bitwise_and), tensor_on_the_right(ops.bitwise_and)
+    __or__, __ror__ = operator(ops.bitwise_or), tensor_on_the_right(ops.bitwise_or)
+    __xor__, __rxor__ = operator(ops.bitwise_xor), tensor_on_the_right(ops.bitwise_xor)
     __lshift__, __rlshift__ = operator(ops.bitwise_left_shift), reflected(ops.bitwise_left_shift)
     __rshift__, __rrshift__ = operator(ops.bitwise_right_shift), reflected(ops.bitwise_right_shift)
     __invert__ = ops.bitwise_not

@@ -35,26 +35,34 @@ class Rule(NamedTuple):
     """How a function writes into `out`."""
 
     function: Callable  # without out
-    dtype: str
+    dtype: str | Callable
     elementwise: bool
+    any_shape: bool = False
 
     @property
     def name(self) -> str:
         return self.function.__name__
 
 
-def takes_out(dtype: str, *, elementwise: bool = False) -> Callable[[F], F]:
+def takes_out(
+    dtype: str | Callable[[tuple, dict, Any], str],
+    *,
+    elementwise: bool = False,
+    any_shape: bool = False,
+) -> Callable[[F], F]:
     """A decorator that gives a function the argument `out`.
 
     dtype        "cast": the result is cast to the dtype of out, but never to a lower category:
                          floats do not become integers
                  "same dtype": out must have the dtype of the result
                  "dtype of out": the function computes in it; it has an argument dtype
+                 or a function of (args, kwargs, result) that returns one of the first two
     elementwise  out may be one of the arguments
+    any_shape    an out with as many elements as the result keeps its shape
     """
 
     def decorate(function: F) -> F:
-        rule = Rule(function, dtype, elementwise)
+        rule = Rule(function, dtype, elementwise, any_shape)
 
         @functools.wraps(function)
         def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
@@ -103,15 +111,20 @@ def write_out(rule: Rule, out: Any, args: tuple, kwargs: dict) -> Any:
             raise TypeError(f"{name}: got out of type {type(target).__name__}, expected a tensor")
     check_untracked(name, [*inputs, *targets])
     if rule.dtype == "dtype of out":
-        kwargs = in_dtype_of(name, kwargs, targets[0])
+        kwargs = in_dtype_of(name, kwargs, targets[0], inputs)
     result = rule.function(*args, **kwargs)
     results = result if isinstance(result, tuple) else (result,)
     if len(results) != len(targets):
         raise TypeError(f"{name}: got {len(targets)} tensors as out, expected {len(results)}")
+    if not isinstance(rule.dtype, str):
+        rule = rule._replace(dtype=rule.dtype(args, kwargs, result))
     for source, target in zip(results, targets):
         check_dtype(rule, source, target)
         check_overlap(rule, target, inputs)
-        copy(name, source.array, target)
+        array = source.array
+        if rule.any_shape and array.size == target.array.size:
+            array = array.reshape(target.array.shape)
+        copy(name, array, target)
     return type(result)(*targets) if hasattr(result, "_fields") else out
 
 
@@ -134,9 +147,15 @@ def check_untracked(name: str, tensors: list) -> None:
         )
 
 
-def in_dtype_of(name: str, kwargs: dict, target: Any) -> dict:
+def in_dtype_of(name: str, kwargs: dict, target: Any, inputs: list) -> dict:
     """kwargs with out's dtype as dtype; an error if they ask for another one."""
     dtype = from_numpy_dtype(target.array.dtype)
+    whole = target.array.dtype.kind in "iub"
+    if whole and name in ("nansum", "nanmean") and inputs[0].array.dtype.kind not in "iub":
+        raise NotImplementedError(
+            f"{name}: got out of dtype {dtype} for a tensor of {inputs[0].array.dtype}, expected "
+            "a floating point dtype"
+        )
     asked = kwargs.get("dtype")
     if asked is not None and asked != dtype:
         raise RuntimeError(f"{name}: got dtype {asked} and out of {dtype}, expected the same dtype")
@@ -162,6 +181,8 @@ def check_overlap(rule: Rule, target: Any, inputs: list) -> None:
     array = target.array
     for tensor in inputs:
         other = tensor.array
+        if tensor is target and not rule.elementwise:
+            raise_overlap(rule)
         if type(array) is not np.ndarray or type(other) is not np.ndarray:
             continue  # finding out on a GPU would wait for it
         if not np.may_share_memory(array, other):
@@ -174,9 +195,11 @@ def check_overlap(rule: Rule, target: Any, inputs: list) -> None:
         except np.exceptions.TooHardError:
             shared = False
         if shared:
-            raise RuntimeError(
-                f"{rule.name}: out shares memory with an input; clone() one of them before"
-            )
+            raise_overlap(rule)
+
+
+def raise_overlap(rule: Rule) -> None:
+    raise RuntimeError(f"{rule.name}: out shares memory with an input; clone() one of them before")
 
 
 def copy(name: str, result: Any, target: Any) -> None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
-@takes_out("dtype of out")
+@takes_out("dtype of out", any_shape=True)
 @named_if_out_of_memory("arange")
 def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = None,
            device: Any = None, requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
@@ -41,6 +41,8 @@ def arange(start: Any = None, end: Any = None, step: Any = 1, *, dtype: Any = No
             f"arange: from {start} to {end} by step {step} goes the wrong way; change step's sign"
         )
     if numpy_dtype == INT64:
+        if step and not int(step):
+            raise ValueError(f"arange: step {step} is 0 in int64, expected another number")
         start, end, step = int(start), int(end), int(step)
     if step == 0:
         raise RuntimeError("arange: step is 0, expected another number")
@@ -59,6 +61,8 @@ def _number(name: str, value: Any, may_be_complex: bool = False) -> Any:
     """A Python number from a number or a 0-d tensor."""
     if isinstance(value, np.generic) or (isinstance(value, Variable) and not value.array.ndim):
         return value.item()
+    if isinstance(value, Variable):
+        raise RuntimeError(f"{name}: got a tensor of shape {tuple(value.shape)}, expected a number")
     if not isinstance(value, (int, float, complex) if may_be_complex else (int, float)):
         raise TypeError(f"{name}: got a {type(value).__name__}, expected a number")
     return value
@@ -99,7 +103,7 @@ def _evenly(name: str, start: Any, end: Any, steps: Any, dtype: np.dtype, device
     return module_for(device).where(index < steps // 2, start + step * index, upper)
 
 
-@takes_out("dtype of out")
+@takes_out("dtype of out", any_shape=True)
 @named_if_out_of_memory("linspace")
 def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any = None,
              requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip
@@ -110,7 +114,7 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Any = None, device: Any
     return wrap(_to_dtype(array, numpy_dtype)).requires_grad_(requires_grad)
 
 
-@takes_out("dtype of out")
+@takes_out("dtype of out", any_shape=True)
 @named_if_out_of_memory("logspace")
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Any = None,
              device: Any = None, requires_grad: bool = False, **others: Any) -> Tensor:  # fmt: skip

@@ -15,6 +15,7 @@ from ..ops.complex_numbers import conj, real
 from ..ops.matrix import diag_embed
 from ..ops.partial_views import diagonal
 from ..ops.return_types import linalg_eig
+from ..out import takes_out
 from .checks import check_square, identity_like, lapack, new_info, transposed
 from .solve import Solve
 from .svd import Decomposition, check_phase
@@ -66,6 +67,7 @@ def _eig(x: Any) -> tuple:
     return tuple([y.astype(dtype) for y in lapack("linalg.eig", "eig", x)])
 
 
+@takes_out("cast")
 @in_float32
 def eig(A: Tensor) -> linalg_eig:
     """(eigenvalues, eigenvectors), both complex: (…, n, n) → (…, n), (…, n, n), as columns.
@@ -76,6 +78,7 @@ def eig(A: Tensor) -> linalg_eig:
     return linalg_eig(*Eig.apply(A, True))
 
 
+@takes_out("cast")
 @in_float32
 def eigvals(A: Tensor) -> Tensor:
     """The eigenvalues, complex, in no order: (…, n, n) → (…, n)."""

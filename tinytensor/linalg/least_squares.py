@@ -13,6 +13,7 @@ from ..backend import Array, xp
 from ..errors import ShapeError
 from ..ops.autocast import in_float32
 from ..ops.return_types import linalg_lstsq
+from ..out import takes_out
 from .checks import (
     adjoint,
     broadcast_batch,
@@ -89,6 +90,7 @@ def _limit(name: str, value: Any, what: str, like: Array) -> Any:
     return array
 
 
+@takes_out("cast")
 @in_float32
 def pinv(
     A: Tensor,
@@ -109,7 +111,11 @@ def pinv(
 
 
 def _pseudo_inverse(name: str, A: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
-    (check_square if hermitian else check_matrix)(name, A)
+    check_matrix(name, A)
+    if not unwrap(A).size:  # no limits, and a symmetric matrix need not be square
+        return transposed(A).clone()
+    if hermitian:
+        check_square(name, A)
     return Pinv.apply(A, *_limits(name, unwrap(A), atol, rtol), bool(hermitian))
 
 
@@ -119,6 +125,7 @@ def pinverse(input: Tensor, rcond: float = 1e-15) -> Tensor:
     return _pseudo_inverse("pinverse", input, None, rcond, False)
 
 
+@takes_out("cast")
 @in_float32
 def matrix_rank(
     A: Tensor,
@@ -135,8 +142,12 @@ def matrix_rank(
     """
     check_flags("linalg.matrix_rank", hermitian=hermitian)
     name = "linalg.matrix_rank"
-    (check_square if hermitian else check_matrix)(name, A)
+    check_matrix(name, A)
     array = unwrap(A)
+    if not array.size:
+        return wrap(xp(array).zeros(array.shape[:-2], np.int64))
+    if hermitian:
+        check_square(name, A)
     if tol is not None:
         atol, rtol = tol, 0.0
     if hermitian:
@@ -152,6 +163,7 @@ def matrix_rank(
 # ------------------------------------------------------------------------------------------
 
 
+@takes_out("cast")
 @in_float32
 def lstsq(
     A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | None = None
@@ -185,7 +197,7 @@ def lstsq(
     nothing = wrap(library.empty(0, values.dtype))
     rank = library.asarray(_counts(values, *limits).sum(-1))
     X = Pinv.apply(A, *limits, False) @ columns
-    residuals = nothing
+    residuals = A.reshape(-1)[:0] + columns.reshape(-1)[:0]  # none, but part of the graph
     if m > n and driver not in (None, "gelsy") and (rank == n).all():
         residuals = (abs(A @ X - columns) ** 2).sum(-2)
     return linalg_lstsq(

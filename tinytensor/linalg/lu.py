@@ -25,6 +25,7 @@ from ..ops.return_types import (
     linalg_lu_factor_ex,
 )
 from ..ops.return_types import lu_unpack as lu_unpack_result
+from ..out import takes_out
 from .checks import (
     broadcast_batch,
     check_matrix,
@@ -172,6 +173,7 @@ def _factored(name: str, A: Any, pivot: bool) -> tuple[Any, Array, Array]:
 # ------------------------------------------------------------------------------------------
 
 
+@takes_out("same dtype")
 @in_float32
 def lu_factor_ex(
     A: Tensor, *, pivot: bool = True, check_errors: bool = False
@@ -184,6 +186,7 @@ def lu_factor_ex(
     return linalg_lu_factor_ex(packed, wrap(pivots), wrap(info))
 
 
+@takes_out("same dtype")
 @in_float32
 def lu_factor(A: Tensor, *, pivot: bool = True) -> linalg_lu_factor:
     """(LU, pivots) of A = P·L·U: L below the diagonal of LU, U on and above it.
@@ -202,6 +205,7 @@ ZERO = (
 )
 
 
+@takes_out("same dtype")
 @in_float32
 def lu(A: Tensor, *, pivot: bool = True) -> linalg_lu:
     """(P, L, U) with A = P·L·U: a permutation, unit lower triangular and upper triangular."""
@@ -224,13 +228,21 @@ def _matrix(pivots: Array, m: int, dtype: Any) -> Array:
     return (library.arange(m)[:, None] == order[..., None, :]).astype(dtype)
 
 
+@takes_out("same dtype")
 def lu_unpack(
     LU_data: Tensor, LU_pivots: Tensor, unpack_data: bool = True, unpack_pivots: bool = True
 ) -> lu_unpack_result:
     """(P, L, U) from the result of `linalg.lu_factor`; empty tensors for parts not asked for."""
     check_matrix("lu_unpack", LU_data, "LU_data")
     _check_pivots("lu_unpack", LU_pivots)
-    P, L, U = _unpacked(LU_data, LU_pivots.array)
+    m, k = LU_data.shape[-2], min(LU_data.shape[-2:])
+    pivots = LU_pivots.array[..., :k]  # as in PyTorch, more of them are ignored
+    if pivots.shape[-1] < k or (pivots.size and not 1 <= pivots.min() <= pivots.max() <= m):
+        raise RuntimeError(
+            f"lu_unpack: got LU_pivots of shape {tuple(LU_pivots.shape)}, expected {k} numbers "
+            f"from 1 to {m}, as lu_factor returns them"
+        )
+    P, L, U = _unpacked(LU_data, pivots)
     nothing = wrap(xp(LU_data.array).empty(0, LU_data.array.dtype))
     if not unpack_data:
         L = U = nothing
@@ -242,6 +254,7 @@ def _check_pivots(name: str, pivots: Any) -> None:
         raise RuntimeError(f"{name}: pivots has dtype {pivots.dtype}, expected int32")
 
 
+@takes_out("same dtype")
 @in_float32
 def lu_solve(
     LU: Tensor, pivots: Tensor, B: Tensor, *, left: bool = True, adjoint: bool = False

@@ -18,6 +18,7 @@ from ..ops.promote import cast, require_float
 from ..ops.reduce import sum
 from ..ops.shape import movedim
 from ..ops.variance import norm as p_norm
+from ..out import takes_out
 from .checks import check_float, check_matrix, check_square
 from .solve import inv_ex
 from .svd import svdvals
@@ -42,6 +43,7 @@ def _converted(name: str, x: Any, dtype: Any) -> Any:
     return cast(x, wanted)
 
 
+@takes_out("same dtype")
 @accepts_axis
 def vector_norm(
     x: Tensor,
@@ -71,6 +73,7 @@ def vector_norm(
     return p_norm(x, ord, dims, keepdim)
 
 
+@takes_out("same dtype")
 @accepts_axis
 def matrix_norm(
     A: Tensor,
@@ -117,9 +120,10 @@ def _extreme(name: str, values: Any, ord: float, dim: int) -> Any:
         return (amax if ord > 0 else amin)(values, dim, True)
     if ord < 0:
         raise IndexError(f"{name}: got an empty matrix for ord = {ord}, expected an element")
-    return sum(values, dim, True)
+    return sum(values, dim, True).detach()  # a constant, 0
 
 
+@takes_out("same dtype")
 @accepts_axis
 def norm(
     A: Tensor,
@@ -152,6 +156,7 @@ def norm(
     return vector_norm(A, ord, dims, keepdim, dtype=dtype)
 
 
+@takes_out("cast")
 @in_float32
 def cond(A: Tensor, p: float | str | None = None) -> Tensor:
     """The condition number ‖A‖ₚ·‖A⁻¹‖ₚ of each matrix: (…, n, n) → (…).
@@ -162,7 +167,7 @@ def cond(A: Tensor, p: float | str | None = None) -> Tensor:
     name = "linalg.cond"
     check_matrix(name, A)
     if p is None or (not isinstance(p, str) and abs(p) == 2):
-        if 0 in A.shape[-2:]:
+        if 0 in A.shape:
             return wrap(xp(unwrap(A)).zeros(A.shape[:-2], unwrap(A).dtype))
         values = svdvals(A)
         first, last = values[..., 0], values[..., -1]
@@ -172,7 +177,7 @@ def cond(A: Tensor, p: float | str | None = None) -> Tensor:
             f"{name}: got p = {p!r}, expected None, 'fro', 'nuc', inf, -inf, 1, -1, 2 or -2"
         )
     check_square(name, A)
-    if 0 in A.shape[-2:]:
+    if 0 in A.shape:
         return wrap(xp(unwrap(A)).zeros(A.shape[:-2], unwrap(A).dtype))
     inverse, info = inv_ex(A)
     y = matrix_norm(A, p) * matrix_norm(inverse, p)

@@ -9,6 +9,7 @@ from ..autograd.variable import unwrap, wrap
 from ..backend import xp
 from ..ops import return_types
 from ..ops.autocast import in_float32
+from ..out import takes_out
 from .checks import adjoint, check_matrix, transposed
 from .least_squares import pinverse
 from .lu import lu_factor_ex, lu_unpack
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
+@takes_out("same dtype")
 @in_float32
 def svd(input: Tensor, some: bool = True, compute_uv: bool = True) -> return_types.svd:
     """(U, S, V) with input = U·diag(S)·Vᴴ; `linalg.svd`, which returns Vᴴ, is its successor.
@@ -49,6 +51,7 @@ def qr(input: Tensor, some: bool = True) -> return_types.qr:
     return return_types.qr(*linalg_qr(input, "reduced" if some else "complete"))
 
 
+@takes_out("cast")
 @in_float32
 def geqrf(input: Tensor) -> return_types.geqrf:
     """(a, tau): R on and above a's diagonal, and below it the vectors of Householder's Q.
@@ -61,10 +64,14 @@ def geqrf(input: Tensor) -> return_types.geqrf:
     return return_types.geqrf(wrap(transposed(h).copy()), wrap(tau))
 
 
+@takes_out("cast")
 @in_float32
 def cholesky(input: Tensor, upper: bool = False) -> Tensor:
     """L with L·Lᵀ = input; `linalg.cholesky` is its successor. upper=True: U with Uᵀ·U = input."""
     check_flags("cholesky", upper=upper)
+    check_matrix("cholesky", input, "input")
+    if not unwrap(input).size:
+        return input.clone()  # no elements: PyTorch does not ask for a square matrix then
     return linalg_cholesky(input, upper=upper)
 
 
@@ -76,6 +83,7 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False) -> tuple:
     return (LU, pivots, info) if get_infos else (LU, pivots)
 
 
+@takes_out("same dtype")
 @in_float32
 def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     """X with A·X = input, from the result of `lu(A)`; `linalg.lu_solve` is its successor."""

@@ -25,6 +25,7 @@ from ..ops.partial_views import diagonal as diagonal_of
 from ..ops.promote import cast, promote
 from ..ops.scan import cumprod
 from ..ops.shape import movedim
+from ..out import takes_out
 from .checks import (
     adjoint,
     check_float,
@@ -45,6 +46,12 @@ if TYPE_CHECKING:
 # ------------------------------------------------------------------------------------------
 
 
+def _power_out(args: tuple, kwargs: dict, result: Any) -> str:
+    n = kwargs.get("n", args[-1])
+    return "cast" if n in (0, 1) else "same dtype"
+
+
+@takes_out(_power_out)
 def matrix_power(A: Tensor, n: int) -> Tensor:
     """A·A·…·A, n times; for a negative n, a power of the inverse."""
     check_square("linalg.matrix_power", A)
@@ -126,6 +133,7 @@ def matrix_exp(A: Tensor) -> Tensor:
 # ------------------------------------------------------------------------------------------
 
 
+@takes_out("same dtype")
 def multi_dot(tensors: Any) -> Tensor:
     """The product of two or more matrices, in the order that takes the fewest multiplications.
 
@@ -189,6 +197,7 @@ def chain_matmul(*matrices: Tensor) -> Tensor:
     return clone(matrices[0]) if len(matrices) == 1 else multi_dot(matrices)
 
 
+@takes_out("same dtype")
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     """Σ conj(x)·y along `dim`; the other dimensions broadcast."""
     require_tensor("linalg.vecdot", x)
@@ -200,6 +209,7 @@ def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
     return ((x.conj() if x.is_complex() else x) * y).sum(dim)
 
 
+@takes_out("same dtype")
 def cross(input: Tensor, other: Tensor, *, dim: int = -1) -> Tensor:
     """The vector product along `dim`, which has length 3; the other dimensions broadcast."""
     name = "linalg.cross"
@@ -231,16 +241,15 @@ def vander(x: Tensor, N: int | None = None) -> Tensor:
         x = cast(x, np.dtype(np.int64))
     x = atleast_1d(x)
     count = x.shape[-1] if N is None else operator.index(N)
-    if count <= 1 and N is not None:
-        raise RuntimeError(f"{name}: got N = {N}, expected a number greater than 1")
+    if count <= 1:
+        raise RuntimeError(f"{name}: got N = {count}, expected a number greater than 1")
     ones = x.new_ones((*x.shape, 1))
     column = x.reshape((*x.shape, 1))
-    if count <= 1:
-        return ones
     powers = cumprod(column.expand((*x.shape, count - 1)), -1)
     return cat([ones, powers], -1)
 
 
+@takes_out("cast")
 @in_float32
 def householder_product(A: Tensor, tau: Tensor) -> Tensor:
     """The first n columns of H₁·H₂⋯H_k, with Hᵢ = 1 − τᵢ·vᵢ·vᵢᴴ, as `geqrf` returns v and τ.
@@ -278,6 +287,7 @@ def householder_product(A: Tensor, tau: Tensor) -> Tensor:
 # ------------------------------------------------------------------------------------------
 
 
+@takes_out("cast")
 @in_float32
 def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     """The inverse of A as a map from its last dimensions to its first `ind` ones.
@@ -288,6 +298,8 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     check_float(name, A)
     if ind <= 0:
         raise RuntimeError(f"{name}: got ind = {ind}, expected a positive number")
+    if ind > A.ndim:
+        raise RuntimeError(f"{name}: got ind = {ind}, expected at most {A.ndim}, as A has dims")
     first, last = tuple(A.shape[:ind]), tuple(A.shape[ind:])
     if math.prod(first) != math.prod(last):
         raise ShapeError(
@@ -297,6 +309,7 @@ def tensorinv(A: Tensor, ind: int = 2) -> Tensor:
     return inv(A.reshape((math.prod(first), math.prod(last)))).reshape(last + first)
 
 
+@takes_out("cast")
 @in_float32
 def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
     """X with tensordot(A, X, X.ndim) = B. `dims` of A are moved to its end first."""
@@ -307,18 +320,13 @@ def tensorsolve(A: Tensor, B: Tensor, dims: Any = None) -> Tensor:
         moved = as_ints(name, dims)
         A = movedim(A, moved, tuple(range(A.ndim - len(moved), A.ndim)))
     shape = tuple(A.shape[B.ndim :])
-    if math.prod(shape) != math.prod(A.shape[: B.ndim]):
-        raise ShapeError(
-            f"{name}: got shape {tuple(A.shape)}, expected as many elements in its first "
-            f"{B.ndim} dimensions, those of B, as in the rest"
-        )
-    if math.prod(shape) != math.prod(B.shape):
+    size = math.prod(shape)
+    if size != math.prod(B.shape) or size * size != math.prod(A.shape):
         raise ShapeError(
             f"{name}: got shapes {tuple(A.shape)} and {tuple(B.shape)}, expected B to have the "
-            "first dimensions of A"
+            "first dimensions of A, and as many elements as the rest of them"
         )
-    size = math.prod(shape)
-    return solve(A.reshape((-1, size)), B.reshape(-1)).reshape(shape)
+    return solve(A.reshape((size, size)), B.reshape(-1)).reshape(shape)
 
 
 __all__ = [

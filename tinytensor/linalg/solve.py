@@ -71,6 +71,7 @@ def _solve_singular(a: Array, b: Array) -> tuple[Array, int]:
         return solve_factored(packed, pivots, b), int(info)
 
 
+@takes_out("same dtype")
 @in_float32
 def inv_ex(A: Tensor, *, check_errors: bool = False) -> linalg_inv_ex:
     """(inverse, info): as `inv`, but info > 0 instead of an error where there is no inverse.
@@ -86,6 +87,7 @@ def inv_ex(A: Tensor, *, check_errors: bool = False) -> linalg_inv_ex:
     return linalg_inv_ex(y, wrap(info))
 
 
+@takes_out("same dtype")
 @in_float32
 def inv(A: Tensor) -> Tensor:
     """The inverse of a square matrix, or of each in a batch: (…, n, n) → (…, n, n)."""
@@ -158,6 +160,7 @@ def _solve(name: str, A: Any, B: Any, left: bool) -> tuple[Any, Array]:
     return (X.reshape(X.shape[:-1]) if vectors else X), info
 
 
+@takes_out("same dtype")
 @in_float32
 def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     """X with A·X = B: (…, n, n) and (…, n, k) → (…, n, k), or (…, n) and (…, n) → (…, n).
@@ -170,6 +173,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     return X
 
 
+@takes_out("same dtype")
 @in_float32
 def solve_ex(
     A: Tensor, B: Tensor, *, left: bool = True, check_errors: bool = False
@@ -249,12 +253,14 @@ class Slogdet(Op):
         return gy.reshape((*gy.shape, 1, 1)) * adjoint(inverses)
 
 
+@takes_out("same dtype")
 def det(A: Tensor) -> Tensor:
     """The determinant: (…, n, n) → (…)."""
     check_square("linalg.det", A)
     return Det.apply(A)
 
 
+@takes_out("same dtype")
 def slogdet(A: Tensor) -> linalg_slogdet:
     """(sign, logabsdet) with det A = sign·exp(logabsdet); (0, −∞) for a singular matrix.
 

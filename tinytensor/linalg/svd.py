@@ -23,6 +23,7 @@ from ..ops.matrix import diag_embed, tril
 from ..ops.partial_views import diagonal
 from ..ops.promote import cast
 from ..ops.return_types import linalg_eigh, linalg_qr, linalg_svd
+from ..out import takes_out
 from .checks import (
     adjoint,
     check_matrix,
@@ -144,6 +145,7 @@ def _plus(a: Any, b: Any) -> Any:
     return a + b
 
 
+@takes_out("same dtype")
 @in_float32
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> linalg_svd:
     """(U, S, Vh) with A = U·diag(S)·Vh and descending singular values S.
@@ -158,6 +160,7 @@ def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> 
     return linalg_svd(U, s, adjoint(V))
 
 
+@takes_out("same dtype")
 @in_float32
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values in descending order: (…, m, n) → (…, min(m, n))."""
@@ -219,6 +222,7 @@ def _triangle(name: str, UPLO: Any) -> str:
     return UPLO.upper()
 
 
+@takes_out("same dtype")
 @in_float32
 def eigh(A: Tensor, UPLO: str = "L") -> linalg_eigh:
     """(eigenvalues, eigenvectors) of symmetric matrices: ascending values, vectors as columns.
@@ -229,6 +233,7 @@ def eigh(A: Tensor, UPLO: str = "L") -> linalg_eigh:
     return linalg_eigh(*Eigh.apply(A, _triangle("linalg.eigh", UPLO), True))
 
 
+@takes_out("same dtype")
 @in_float32
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of symmetric matrices in ascending order: (…, n, n) → (…, n)."""
@@ -288,6 +293,7 @@ class QrComplete(Op):
         raise RuntimeError(f"linalg.qr: the derivative {why}; use mode='reduced'")
 
 
+@takes_out("same dtype")
 @in_float32
 def qr(A: Tensor, mode: str = "reduced") -> linalg_qr:
     """(Q, R) with A = Q·R: orthonormal columns, and an upper triangular matrix.

@@ -15,6 +15,7 @@ from ..ops.autocast import in_float32
 from ..ops.matrix import tril, triu
 from ..ops.return_types import linalg_cholesky_ex
 from ..ops.return_types import triangular_solve as triangular_solve_result
+from ..out import takes_out
 from .checks import (
     adjoint,
     broadcast_batch,
@@ -86,6 +87,7 @@ def solve_rows(a: Any, b: Any, upper: bool, unit: bool = False) -> Any:
     return transposed(SolveTriangular.apply(transposed(a), transposed(b), not upper, unit))
 
 
+@takes_out("same dtype")
 @in_float32
 def solve_triangular(
     A: Tensor, B: Tensor, *, upper: bool, left: bool = True, unitriangular: bool = False
@@ -112,6 +114,7 @@ def solve_triangular(
     return solve_rows(A, B, bool(upper), bool(unitriangular))
 
 
+@takes_out("same dtype")
 @in_float32
 def triangular_solve(
     input: Tensor,
@@ -196,6 +199,7 @@ def _cholesky(name: str, A: Any, upper: bool) -> tuple[Any, Array]:
     return Cholesky.apply(A, info, False), info
 
 
+@takes_out("same dtype")
 @in_float32
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     """L, lower triangular, with L·Lᴴ = A, for a symmetric or Hermitian positive definite A.
@@ -208,6 +212,7 @@ def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     return L
 
 
+@takes_out("same dtype")
 @in_float32
 def cholesky_ex(
     A: Tensor, *, upper: bool = False, check_errors: bool = False
@@ -243,6 +248,7 @@ class CholeskySolve(Op):
         return db, -((product + adjoint(product)) @ L)
 
 
+@takes_out("cast")
 @in_float32
 def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor:
     """X with A·X = input, from input2, the Cholesky factor of A.
@@ -263,6 +269,7 @@ def cholesky_solve(input: Tensor, input2: Tensor, upper: bool = False) -> Tensor
     return CholeskySolve.apply(B, adjoint(L) if upper else L)
 
 
+@takes_out("cast")
 @in_float32
 def cholesky_inverse(input: Tensor, upper: bool = False) -> Tensor:
     """A⁻¹ from the Cholesky factor of A: (…, n, n) → (…, n, n)."""

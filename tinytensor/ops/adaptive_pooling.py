@@ -9,13 +9,13 @@ import numpy as np
 
 from ..autograd.variable import unwrap
 from ..backend import xp
+from ..errors import ShapeError
 from .autocast import in_float32
 from .gather import gather
 from .join import cat
 from .minmax import max
 from .partial_views import narrow
-from .pooling import check_image
-from .promote import cast, require_float, require_numbers
+from .promote import cast, require_float
 from .reduce import mean
 from .windows import Sizes
 
@@ -46,6 +46,8 @@ def adaptive_avg_pool3d(input: Tensor, output_size: Sizes) -> Tensor:
 def _average(name: str, dims: int, input: Any, output_size: Any) -> Any:
     require_float(name, input, NotImplementedError)
     counts = _output_size(name, dims, input, output_size)
+    if set(counts) != {1}:  # the mean of everything may be one of no elements, 0/0
+        _check_not_empty(name, input, 1 if dims == 3 else input.ndim - dims)
     y = _means(dims, input, counts)
     array = unwrap(y)
     if not xp(array).isfinite(array).all():  # the sum may overflow where the mean does not
@@ -87,10 +89,9 @@ def adaptive_max_pool3d(input: Tensor, output_size: Sizes, return_indices: bool 
 
 
 def _largest(name: str, dims: int, input: Any, output_size: Any, return_indices: bool) -> Any:
-    require_numbers(name, input, NotImplementedError)
+    require_float(name, input, NotImplementedError)
     counts = _output_size(name, dims, input, output_size)
-    if not min(counts):
-        raise RuntimeError(f"{name}: got output_size {output_size}, expected at least 1")
+    _check_not_empty(name, input, 1)
     values, places, step = input, None, 1
     # Along the last dimension, then the one before: the first row with the maximum stays, and in
     # it the first column.
@@ -101,7 +102,10 @@ def _largest(name: str, dims: int, input: Any, output_size: Any, return_indices:
             value, index = max(narrow(values, dim, start, end - start), dim, keepdim=True)
             best.append(value)
             where.append(index + start)
-        values, index = cat(best, dim), cat(where, dim)
+        if best:
+            values, index = cat(best, dim), cat(where, dim)
+        else:  # an output size of 0
+            values, index = narrow(values, dim, 0, 0), narrow(values.long(), dim, 0, 0)
         places = index if places is None else gather(places, dim, index) + index * step
         step *= length
     return (values, places) if return_indices else values
@@ -113,8 +117,15 @@ def _windows(length: int, count: int) -> list[tuple[int, int]]:
 
 
 def _output_size(name: str, dims: int, input: Any, output_size: Any) -> tuple[int, ...]:
-    check_image(name, dims, tuple(input.shape))
+    shape = tuple(input.shape)
+    if len(shape) not in (dims + 1, dims + 2):
+        raise ShapeError(
+            f"{name}: got input of shape {shape}, expected {dims + 2} dimensions, or {dims + 1} "
+            "without the batch"
+        )
     given = tuple(output_size) if isinstance(output_size, (tuple, list)) else (output_size,) * dims
+    if output_size is None or (dims == 1 and None in given):
+        raise TypeError(f"{name}: got output_size {output_size}, expected an int or {dims}")
     if len(given) != dims:
         raise RuntimeError(f"{name}: got output_size {given}, expected one int or {dims}")
     own = input.shape[-dims:]
@@ -122,6 +133,15 @@ def _output_size(name: str, dims: int, input: Any, output_size: Any) -> tuple[in
     if min(counts) < 0:
         raise RuntimeError(f"{name}: got output_size {given}, expected sizes of at least 0")
     return counts
+
+
+def _check_not_empty(name: str, input: Any, first: int) -> None:
+    """Refuse an input without elements along one of its dimensions from `first` on."""
+    if 0 in input.shape[first:]:
+        raise ShapeError(
+            f"{name}: got input of shape {tuple(input.shape)}, expected no empty dimension after "
+            "the batch"
+        )
 
 
 __all__ = [

@@ -320,7 +320,11 @@ class LerpByNumber(Op):
         return g * (1 - self.w) if self.needs(0) else None, g * self.w if self.needs(1) else None
 
 
-@takes_out("same dtype", elementwise=True)
+def _lerp_out(args: tuple, kwargs: dict, result: Any) -> str:
+    return "same dtype" if getattr(kwargs.get("weight", args[-1]), "ndim", 0) else "cast"
+
+
+@takes_out(_lerp_out, elementwise=True)
 def lerp(input: Tensor, end: Tensor, weight: Operand) -> Tensor:
     """input + weight·(end − input): from `input` at weight 0 to `end` at weight 1."""
     if not isinstance(end, Variable):

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import require_tensor
+from ..autograd.arguments import check_flags, require_tensor
 from ..autograd.op import Op
-from ..autograd.variable import unwrap
+from ..autograd.variable import unwrap, wrap_like
 from ..backend import Array, xp
 from ..errors import ShapeError
 from ..kernels.machinery.route import accelerated
@@ -224,8 +224,7 @@ def _as_bias(allowed: Array, like: Array) -> Array:
 
 def _prepare(name: str, query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool,
              scale: float | None, enable_gqa: bool) -> tuple:  # fmt: skip
-    """(query, key, value, bias, scale, shape of the scores), checked, and with heads grouped."""
-    _check(name, query, key, value)
+    """(query, key, value, bias, scale, shape of the scores), and with heads grouped."""
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1] or 1)
     if not enable_gqa:
@@ -270,6 +269,11 @@ def scaled_dot_product_attention(
     """
     name = "scaled_dot_product_attention"
     check_probability(name, dropout_p)
+    if type(is_causal) is not bool or type(enable_gqa) is not bool:
+        check_flags(name, is_causal=is_causal, enable_gqa=enable_gqa)
+    _check(name, query, key, value)
+    if not unwrap(value).size or not query.shape[-2]:
+        return _without_elements(query, key, value)
     query, key, value, bias, scale, shape = _prepare(
         name, query, key, value, attn_mask, is_causal, scale, enable_gqa
     )
@@ -280,6 +284,16 @@ def scaled_dot_product_attention(
         drop *= scale_of_kept(dropout_p)
     y = Attention.apply(query, key, value, bias, drop, scale, is_causal)
     return _join_heads(y) if enable_gqa else y
+
+
+def _without_elements(query: Any, key: Any, value: Any) -> Any:
+    """Zeros (…, L, Ev) in the leading dimensions of query: PyTorch broadcasts nothing here."""
+    array = unwrap(query)
+    zeros = xp(array).zeros((*array.shape[:-1], value.shape[-1]), array.dtype)
+    constant: Any = 0
+    for x in (query, key, value):  # gradients are zeros
+        constant = x.reshape(-1)[:0].sum() + constant
+    return constant + wrap_like(zeros, query)
 
 
 def attention_weights(
@@ -295,6 +309,7 @@ def attention_weights(
     The arguments are those of `scaled_dot_product_attention`, whose result without dropout is
     `attention_weights(query, key, …) @ value`. Rows sum to 1, or to 0 if fully masked.
     """
+    _check("attention_weights", query, key, None)
     query, key, _, bias, scale, _ = _prepare(
         "attention_weights", query, key, None, attn_mask, is_causal, scale, enable_gqa
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.arguments import check_flags, check_tensors
+from ..autograd.arguments import array_of, check_flags, check_tensors
 from ..autograd.inplace import assign
 from ..autograd.variable import unwrap
 from ..backend import Array
@@ -64,9 +64,17 @@ def _checked(name: str, input: Any, parameters: dict) -> tuple:
     shape = tuple(input.shape)
     if len(shape) < 2:
         raise ShapeError(f"{name}: x has shape {shape}, expected (N, C, …)")
+    channels = shape[1] * (shape[0] if name == "instance_norm" else 1)
+    if not channels and any(parameters[p] is not None for p in ("weight", "bias")):
+        raise IndexError(f"{name}: x has shape {shape}, expected at least one channel for weights")
     for what, parameter in parameters.items():
         check_parameter(name, what, parameter, shape[1:2], "axis 1", input)
     return (shape[1],) + (1,) * (len(shape) - 2)
+
+
+def _check_pair(name: str, running_mean: Any, running_var: Any) -> None:
+    if (running_mean is None) is not (running_var is None):
+        raise ValueError(f"{name}: got one of running_mean and running_var, expected both or none")
 
 
 def _values_per(name: str, what: str, input: Any, axes: tuple) -> int:
@@ -111,9 +119,12 @@ def batch_norm(
     parameters = {
         "running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias
     }  # fmt: skip
+    if array_of("batch_norm", input).shape == (0,) and weight is None and bias is None:
+        return input.clone()  # as in PyTorch: no channels, nothing to compute
     shape = _checked("batch_norm", input, parameters)
     weight, bias = _reshaped(weight, shape), _reshaped(bias, shape)
     if training:
+        _check_pair("batch_norm", running_mean, running_var)
         axes = (0, *range(2, input.ndim))
         count = _values_per("batch_norm", "channel", input, axes)
         update = RunningStatistics(running_mean, running_var, momentum, count)
@@ -175,6 +186,7 @@ def instance_norm(
                 "instance_norm: running_mean and running_var are needed with use_input_stats=False"
             )
         return _with_running(input, running_mean, running_var, weight, bias, eps, shape)
+    _check_pair("instance_norm", running_mean, running_var)
     axes = tuple(range(2, input.ndim))
     count = _values_per("instance_norm", "channel of a sample", input, axes)
     update = RunningStatistics(running_mean, running_var, momentum, count)

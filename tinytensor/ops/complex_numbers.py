@@ -16,6 +16,7 @@ from ..autograd.op import Op
 from ..autograd.variable import wrap_like
 from ..backend import Array, xp
 from ..dtype import complex_dtype
+from ..out import takes_out
 from .autocast import in_float32
 from .convert import contiguous
 from .promote import as_float, not_zero, zeros_for
@@ -71,12 +72,14 @@ def _parts(name: str, first: Any, second: Any) -> None:
         raise RuntimeError(f"{name}: got dtypes {a} and {b}, expected both float32 or both float64")
 
 
+@takes_out("same dtype")
 def complex(real: Tensor, imag: Tensor) -> Tensor:
     """real + i·imag, elementwise: complex64 of two float32 tensors, complex128 of float64."""
     _parts("complex", real, imag)
     return Complex.apply(real, imag)
 
 
+@takes_out("same dtype")
 @in_float32
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """abs·(cos angle + i·sin angle), elementwise."""
@@ -241,6 +244,7 @@ def conj(input: Tensor) -> Tensor:
     return Conj.apply(input) if array_of("conj", input).dtype.kind == "c" else input
 
 
+@takes_out("same dtype", elementwise=True)
 def conj_physical(input: Tensor) -> Tensor:
     """As `conj`, which copies too."""
     return conj(input)

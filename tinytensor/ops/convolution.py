@@ -285,6 +285,11 @@ def check_inputs(
             f"dimension, expected a multiple of groups={groups}"
         )
     batched = input.ndim == dims + 2
+    if not unwrap(input).size and 0 not in input.shape[:-dims]:
+        raise ShapeError(
+            f"{name}: got input of shape {tuple(input.shape)}, expected at least one position; "
+            "only the batch may be empty"
+        )
     return input if batched else input.reshape((1, *input.shape)), batched
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..autograd.arguments import array_of, require_tensor
 from ..autograd.mode import state
 from ..autograd.variable import Variable
+from ..out import takes_out
 from .convert import clone
 from .index import fill_
 from .join import chunk, split, split_with_sizes
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
+@takes_out("same dtype")
 def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """As `narrow`, but a copy."""
     ndim = array_of("narrow_copy", input).ndim

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..autograd.arguments import check_given, check_tensors
 from ..autograd.op import Op
-from ..autograd.variable import Variable, unwrap
+from ..autograd.variable import Variable, unwrap, wrap_like
 from ..backend import Array, xp
 from ..errors import ShapeError
 from ..kernels.machinery.route import accelerated
@@ -33,6 +34,8 @@ def log_probabilities(x: Any) -> Any:
 
 def _pulled(p: Array, target: Array, pull: Array) -> Array:
     """−pull·p[t] for each row of p; 0 for ignored rows, even if they hold inf or NaN."""
+    if not p.shape[1]:  # no classes: all rows are ignored
+        return pull * 0
     loss = p[xp(p).arange(p.shape[0]), target]
     loss *= -pull
     if not pull.all():
@@ -95,6 +98,8 @@ class CrossEntropy(RowLoss, Op):
         dx = Exp.apply(self.recall(log_probabilities, x)) * all_classes
         if spread is not None:
             dx = dx - g * (spread[:, None] if w is None else spread[:, None] * w)
+        if not x.shape[1]:
+            return dx
         rows = xp(target).arange(target.shape[0])
         dx[rows, target] -= own[:, 0]  # dx is fresh: nothing else refers to it
         return dx
@@ -111,6 +116,8 @@ class NllLoss(RowLoss, Op):
 
     def backward(self, g: Any) -> Any:
         target, pull = (unwrap(constant) for constant in self.saved)
+        if not self.shape[1]:
+            return wrap_like(xp(target).zeros(self.shape, pull.dtype), g)
         rows = xp(target).arange(target.shape[0])
         return Unindex.apply(g / self.divisor * -pull, self.shape, (rows, target))
 
@@ -118,6 +125,13 @@ class NllLoss(RowLoss, Op):
 # ------------------------------------------------------------------------------------------
 # Arguments
 # ------------------------------------------------------------------------------------------
+
+
+def check_index(name: str, ignore_index: Any) -> None:
+    try:
+        operator.index(ignore_index)
+    except TypeError:
+        raise TypeError(f"{name}: got ignore_index = {ignore_index!r}, expected an int") from None
 
 
 def _class_dim(input: Any) -> int:
@@ -179,14 +193,14 @@ def _targets(
     # a copy in both cases: the target may be written to before backward
     chosen = numbers.copy() if counts.all() else library.where(counts, numbers, 0)
     classes = shape[_class_dim(input)]
-    wrong = outside(chosen, 0, classes)
+    wrong = outside(chosen, 0, classes) if counts.any() else None
     if wrong is not None:
         raise IndexError(
             f"{name}: target {wrong} is out of bounds for {classes} classes, expected 0 to "
             f"{classes - 1}, or ignore_index={ignore_index}"
         )
     pull = counts.astype(unwrap(input).dtype)
-    if weight is not None:
+    if weight is not None and classes:
         pull *= weight[chosen]
     return chosen, counts, pull
 
@@ -227,6 +241,8 @@ def cross_entropy(
     check_tensors("cross_entropy", weight=weight)
     name = "cross_entropy"
     reduction = reduction_of(name, reduction, size_average, reduce)
+    if type(ignore_index) is not int:
+        check_index(name, ignore_index)
     if not 0 <= label_smoothing <= 1:
         raise RuntimeError(
             f"{name}: label_smoothing must be between 0.0 and 1.0, got {label_smoothing}"
@@ -245,7 +261,7 @@ def cross_entropy(
     spread = None
     if label_smoothing > 0:
         classes = input.shape[_class_dim(input)]
-        spread = counts.astype(pull.dtype) * (label_smoothing / classes)
+        spread = counts.astype(pull.dtype) * (label_smoothing / max(classes, 1))
         pull = pull * (1 - label_smoothing)
     loss = CrossEntropy.apply(_as_rows(input), chosen, pull, spread, weight, count)
     return loss.reshape(tuple(target.shape)) if reduction == "none" else loss
@@ -263,10 +279,12 @@ def _with_probabilities(
     dim = _class_dim(input)
     classes = input.shape[dim]
     if smoothing > 0:
-        target = target * (1 - smoothing) + smoothing / classes
+        target = target * (1 - smoothing) + smoothing / max(classes, 1)
     if weight is not None:
         target = target * weight.reshape((classes,) + (1,) * (input.ndim - dim - 1))
     loss = -(log_softmax(input, dim) * target).sum(axis=dim)
+    if not classes and reduction == "mean":
+        loss = loss * math.nan  # as in PyTorch: the sum over as many elements as input has, 0/0
     return reduce_loss(loss, reduction)
 
 
@@ -287,6 +305,8 @@ def nll_loss(
     check_given("nll_loss", target=target)
     check_tensors("nll_loss", weight=weight)
     reduction = reduction_of("nll_loss", reduction, size_average, reduce)
+    if type(ignore_index) is not int:
+        check_index("nll_loss", ignore_index)
     w = _check_weight("nll_loss", input, weight)
     chosen, _, pull = _targets("nll_loss", input, target, w, ignore_index)
     loss = NllLoss.apply(_as_rows(input), chosen, pull, _count(pull, reduction))

@@ -105,13 +105,15 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 # ------------------------------------------------------------------------------------------
 
 
-def _channels(name: str, input: Tensor, batched: bool = True) -> tuple:
+def _channels(name: str, input: Tensor, p: float, batched: bool = True) -> tuple:
     """The shape of a mask with one number for each channel of (N, C, …): (N, C, 1, …).
 
-    Not batched, for each channel of (C, …): (C, 1, …).
+    Not batched, for each channel of (C, …): (C, 1, …). Without channels everything is dropped, p =
+    1, or it is an error.
     """
+    everything = p == 1
     shape = array_of(name, input).shape
-    if len(shape) < 2:
+    if len(shape) < 2 and not everything:
         raise ShapeError(f"{name}: got shape {shape}, expected at least 2 dimensions, (N, C, …)")
     lead = shape[:2] if batched else shape[:1]
     return lead + (1,) * (len(shape) - len(lead))
@@ -123,7 +125,7 @@ def _channel_dropout(
     """Dropout of whole channels of (N, C, …), or of (C, …) if not batched."""
     if not array_of(name, input).size or not training or p == 0:
         return _dropout(name, input, p, training, inplace, unwrap(input).shape)
-    return _dropout(name, input, p, training, inplace, _channels(name, input, batched))
+    return _dropout(name, input, p, training, inplace, _channels(name, input, p, batched))
 
 
 def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
@@ -205,7 +207,7 @@ def feature_alpha_dropout(
     name = "feature_alpha_dropout"
     if not array_of(name, input).size or not training or p == 0:
         return _alpha_dropout(name, input, p, training, inplace, unwrap(input).shape)
-    return _alpha_dropout(name, input, p, training, inplace, _channels(name, input))
+    return _alpha_dropout(name, input, p, training, inplace, _channels(name, input, p))
 
 
 def _alpha_dropout(name: str, input: Tensor, p: float, training: bool, inplace: bool,

@@ -126,6 +126,7 @@ def _refuse_complex(name: str, input: Any) -> None:
         raise RuntimeError(f"{name}: got a complex tensor, expected real numbers")
 
 
+@takes_out("same dtype")
 def frexp(input: Tensor) -> return_types.frexp:
     """(mantissa, exponent): x = mantissa · 2^exponent, with ½ ≤ |mantissa| < 1."""
     require_float("frexp", input)

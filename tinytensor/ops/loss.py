@@ -18,7 +18,7 @@ from .loss_reduction import (
     warn_if_broadcast,
 )
 from .pointwise import log, log1p, sigmoid
-from .promote import promote, require_float, require_same_dtype
+from .promote import cast, promote, require_float, require_same_dtype
 from .sign import abs
 
 if TYPE_CHECKING:
@@ -250,6 +250,8 @@ def binary_cross_entropy_with_logits(
     require_float(name, input)
     a, b = promote(input, target)
     loss = BinaryCrossEntropyWithLogits.apply(a, b, pos_weight)
+    if unwrap(target).dtype != unwrap(loss).dtype:
+        loss = cast(loss, unwrap(target).dtype)  # PyTorch computes in place of the target
     return reduce_loss(loss if weight is None else loss * weight, reduction)
 
 

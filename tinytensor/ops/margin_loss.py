@@ -6,7 +6,9 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.arguments import array_of, check_given, check_tensors
+import numpy as np
+
+from ..autograd.arguments import array_of, check_flags, check_given, check_tensors
 from ..autograd.variable import unwrap
 from ..backend import xp
 from ..errors import ShapeError
@@ -45,7 +47,7 @@ def margin_ranking_loss(
             f"{name}: got shapes {tuple(input1.shape)}, {tuple(input2.shape)} and target "
             f"{tuple(target.shape)}, expected the same number of dimensions"
         )
-    return reduce_loss(clamp_min(margin - target * (input1 - input2), 0), reduction)
+    return reduce_loss(clamp_min(-target * (input1 - input2) + margin, 0), reduction)
 
 
 @in_float32
@@ -145,6 +147,8 @@ def _triplet_loss(
     name: str, triplet: tuple, distance: Callable, margin: float, swap: bool, reduction: str
 ) -> Any:
     anchor, positive, negative = triplet
+    if type(swap) is not bool:
+        check_flags(name, swap=swap)
     if margin <= 0:
         raise ValueError(f"{name}: margin must be greater than 0, got {margin}")
     if not array_of(name, anchor).ndim == positive.ndim == negative.ndim:
@@ -189,7 +193,7 @@ def multilabel_soft_margin_loss(
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
         loss = loss * weight
-    return reduce_loss(loss.mean(axis=-1), reduction)
+    return reduce_loss(loss.mean(axis=input.ndim - 1), reduction)
 
 
 @in_float32
@@ -214,14 +218,21 @@ def multi_margin_loss(
     reduction = reduction_of(name, reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError(f"{name}: p is {p}, expected 1 or 2")
+    if weight is not None and weight.ndim != 1:
+        raise ValueError(f"{name}: weight must be one-dimensional, got {tuple(weight.shape)}")
+    require_float(name, input, NotImplementedError)
     shape, given = array_of(name, input).shape, tuple(target.shape)
     fits = given == shape[:-1] or (math.prod(shape[:-1]) == 1 and given in ((), (1,)))
-    if len(shape) not in (1, 2) or not fits:
+    if len(shape) > 2 or 0 in shape[-1:] or not fits:
         raise ShapeError(
             f"{name}: got input {shape} and target {given}, expected (N, C) and (N), or (C) and ()"
         )
-    classes = input.shape[-1]
+    classes = shape[-1] if shape else 1
+    if weight is not None and tuple(weight.shape) != (classes,):
+        raise ShapeError(f"{name}: weight has shape {tuple(weight.shape)}, expected ({classes},)")
     chosen = unwrap(target).reshape(-1)
+    if chosen.dtype != np.int64:
+        raise RuntimeError(f"{name}: got target of dtype {chosen.dtype}, expected int64")
     library = xp(chosen)
     wrong = outside(chosen, 0, classes)
     if wrong is not None:

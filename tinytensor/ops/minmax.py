@@ -184,7 +184,11 @@ def _along(name: str, input: Any, dim: Any) -> int:
     return dim
 
 
-@takes_out("cast")
+def _pair_out(args: tuple, kwargs: dict, result: Any) -> str:
+    return "same dtype" if isinstance(result, tuple) else "cast"
+
+
+@takes_out(_pair_out)
 @accepts_axis
 def max(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor | None = None
@@ -214,7 +218,7 @@ def max(
     return return_types.max(*pick(input, dim, indices, keepdim))
 
 
-@takes_out("cast")
+@takes_out(_pair_out)
 @accepts_axis
 def min(
     input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Tensor | None = None

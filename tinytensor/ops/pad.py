@@ -66,6 +66,8 @@ def pad(
         )
     # (before, after) for each dimension, first dimension first
     widths = list(zip(amounts[::2], amounts[1::2], strict=True))[::-1]
+    if mode != "constant":
+        _check_image(mode, shape, len(widths), unwrap(input).dtype)
     widths = [(0, 0)] * (len(shape) - len(widths)) + widths
     if mode in ("constant", "circular"):
         input = _cut(input, widths)
@@ -79,6 +81,23 @@ def pad(
             index = _source(mode, input, dim, before, after)
             input = Index.apply(input, slices_at(dim, index))
     return input
+
+
+def _check_image(mode: str, shape: tuple, padded: int, dtype: Any) -> None:
+    """Refuse all but (C, …) and (N, C, …) with one, two or three dimensions to pad after them."""
+    if padded not in (1, 2, 3) or len(shape) - padded not in (1, 2):
+        raise NotImplementedError(
+            f"pad: got {2 * padded} numbers for shape {shape} in mode {mode!r}, expected two for "
+            "each dimension after the channels, (C, …) or (N, C, …)"
+        )
+    if mode == "circular":
+        return
+    if 0 in shape[-padded - 1 :]:
+        raise ShapeError(
+            f"pad: got shape {shape} in mode {mode!r}, expected no empty dimension after the batch"
+        )
+    if dtype.kind == "b":
+        raise NotImplementedError(f"pad: got dtype bool in mode {mode!r}, expected numbers")
 
 
 def _cut(input: Any, widths: list) -> Any:

@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import array_of
+from ..autograd.arguments import array_of, check_flags
 from ..autograd.op import Op
 from ..autograd.variable import unwrap, wrap_like
 from ..backend import Array, xp
 from ..errors import ShapeError
 from .adaptive_pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
-from .antialias import FILTERS, resize_smoothly
+from .antialias import FILTERS, resize_smoothly, weights
 from .index import Index
 from .pooling import AvgPool
 from .promote import require_float, require_numbers
+from .resample_bytes import resize_bytes, weight_matrix
 from .shape import permute
 from .windows import Windows
 
@@ -87,12 +88,15 @@ def interpolate(
         raise ValueError(
             f"interpolate: mode {mode!r} takes no align_corners, expected {', '.join(SMOOTH)}"
         )
+    if align_corners is not None and type(align_corners) is not bool:
+        check_flags("interpolate", align_corners=align_corners)
     target, scales = _target(shape, size, scale_factor, recompute_scale_factor)
     if mode == "area":
         return AREA[dims - 1](input, target)
-    if mode in SMOOTH:
+    bytes_here = mode in FILTERS and unwrap(input).dtype == np.uint8
+    if mode in SMOOTH and not bytes_here:
         require_float("interpolate", input, NotImplementedError)
-    else:
+    elif not bytes_here:
         require_numbers("interpolate", input, NotImplementedError)
     if 0 in shape[1:] or min(target) < 1:
         raise ShapeError(
@@ -109,7 +113,8 @@ def interpolate(
     if channels_last:
         input = permute(input, (0, 2, 3, 1))  # (N, C, H, W) → (N, H, W, C)
     first = 1 if channels_last else 2
-    for dim, (n, scale) in enumerate(zip(target, scales, strict=True), first):
+    changes = list(enumerate(zip(target, scales, strict=True), first))
+    for dim, (n, scale) in reversed(changes) if bytes_here else changes:
         input = _resize(input, dim, n, scale, mode, bool(align_corners), antialias)
     return permute(input, (0, 3, 1, 2)) if channels_last else input  # → (N, C, H, W)
 
@@ -150,12 +155,17 @@ def _resize(
     if antialias:
         if align_corners:
             step = (length - 1) / (count - 1) if count > 1 else 0.0
+        if unwrap(input).dtype == np.uint8:
+            return _resize_bytes(input, dim, weights(mode, length, count, step))
         return resize_smoothly(input, dim, count, step, mode)
     if count == length and (step == 1 or mode in SAME_SIZE_SAME_IMAGE):
         return input
     if mode == "nearest" and count == 2 * length:
         step = 0.5  # whatever scale_factor says, as in PyTorch
     library, dtype = xp(unwrap(input)), unwrap(input).dtype
+    if dtype == np.uint8 and mode in FILTERS:
+        taps = _taps(mode, length, count, step, align_corners, np.dtype(np.float64))
+        return _resize_bytes(input, dim, weight_matrix(taps, count, length))
     y = None
     for index, weight in _taps(mode, length, count, step, align_corners, dtype):
         where = library.asarray(index.clip(0, length - 1))
@@ -166,6 +176,10 @@ def _resize(
         part = part * wrap_like(column, input)
         y = part if y is None else y + part
     return y
+
+
+def _resize_bytes(input: Any, dim: int, matrix: np.ndarray) -> Any:
+    return wrap_like(resize_bytes(unwrap(input), dim, matrix), input)
 
 
 def _taps(

@@ -103,9 +103,11 @@ def topk(
             f"topk: got k = {k}, expected 0 to {line.shape[dim]}, the length of dim {dim} of shape "
             f"{tuple(input.shape)}"
         )
+    if not input.ndim:
+        k = 1  # a 0-d tensor, also for k = 0
     indices = contiguous(indices[along(dim, slice(0, k))])
     values = gather(line, dim, indices)
-    if not input.ndim and k == 1:
+    if not input.ndim:
         return return_types.topk(values.reshape(()), indices.reshape(()))
     return return_types.topk(values, indices)
 

@@ -231,7 +231,7 @@ def cov(
     freedom: Any = total - taken
     if float(freedom) <= 0:
         warn("cov: degrees of freedom are 0 or less; use more observations or a smaller correction")
-        freedom = freedom * 0
+        freedom = abs(freedom * 0)
     result = centred @ weighted.swapaxes(0, 1) / freedom
     return result.reshape(()) if result.shape == (1, 1) else result
 

@@ -37,6 +37,11 @@ def _areas(name: str, y: Any, x: Any, dx: Any, dim: Any) -> tuple[Any, int]:
         along = -(rank - dim)
     else:
         along = dim - rank
+        if x.ndim > rank:
+            raise ShapeError(
+                f"{name}: x has shape {tuple(x.shape)}, expected at most the {rank} dimensions of "
+                f"y {tuple(y.shape)}"
+            )
         if x.ndim < rank:
             x = x.reshape((1,) * (rank - x.ndim) + tuple(x.shape))
     points = x.shape[along]
@@ -53,7 +58,8 @@ def trapezoid(
     x: the points, a vector or a tensor that broadcasts with y; or dx: their distance, 1 by default.
     """
     areas, dim = _areas("trapezoid", y, x, dx, dim)
-    return areas.sum(dim)
+    area = areas.sum(dim)
+    return area if y.shape[dim] else area.detach()  # of no points it is a constant, 0
 
 
 def cumulative_trapezoid(

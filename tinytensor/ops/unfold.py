@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from ..autograd.arguments import array_of
 from ..autograd.op import Op
 from ..backend import Array, xp
 from ..errors import ShapeError
@@ -62,7 +63,8 @@ def unfold(
     This is nn.functional.unfold (im2col). A tensor's method `unfold` makes windows along one
     dimension.
     """
-    require_float("unfold", input, NotImplementedError)
+    if array_of("unfold", input).dtype.kind != "b":
+        require_float("unfold", input, NotImplementedError)
     shape = tuple(input.shape)
     if len(shape) not in (3, 4) or 0 in shape[-3:]:
         raise ShapeError(f"unfold: got input of shape {shape}, expected (N, C, H, W) or (C, H, W)")

@@ -88,16 +88,19 @@ def i0(input: Tensor) -> Tensor:
     return apply_wide("i0", I0, input)
 
 
+@takes_out("cast", elementwise=True)
 def i0e(input: Tensor) -> Tensor:
     """exp(−|input|)·i0(input), elementwise, which does not overflow."""
     return apply_wide("special.i0e", I0e, input)
 
 
+@takes_out("cast", elementwise=True)
 def i1(input: Tensor) -> Tensor:
     """The modified Bessel function of the first kind and order 1, elementwise."""
     return apply_wide("special.i1", I1, input)
 
 
+@takes_out("cast", elementwise=True)
 def i1e(input: Tensor) -> Tensor:
     """exp(−|input|)·i1(input), elementwise, which does not overflow."""
     return apply_wide("special.i1e", I1e, input)
@@ -108,56 +111,67 @@ def i1e(input: Tensor) -> Tensor:
 # ------------------------------------------------------------------------------------------
 
 
+@takes_out("cast", elementwise=True)
 def bessel_j0(input: Tensor) -> Tensor:
     """The Bessel function of the first kind and order 0, elementwise. Without a gradient."""
     return without_gradient("bessel_j0", "j0", input)
 
 
+@takes_out("cast", elementwise=True)
 def bessel_j1(input: Tensor) -> Tensor:
     """The Bessel function of the first kind and order 1, elementwise. Without a gradient."""
     return without_gradient("bessel_j1", "j1", input)
 
 
+@takes_out("cast", elementwise=True)
 def bessel_y0(input: Tensor) -> Tensor:
     """The Bessel function of the second kind and order 0, elementwise. Without a gradient."""
     return without_gradient("bessel_y0", "y0", input)
 
 
+@takes_out("cast", elementwise=True)
 def bessel_y1(input: Tensor) -> Tensor:
     """The Bessel function of the second kind and order 1, elementwise. Without a gradient."""
     return without_gradient("bessel_y1", "y1", input)
 
 
+@takes_out("cast", elementwise=True)
 def modified_bessel_i0(input: Tensor) -> Tensor:
     """As `i0`, but without a gradient, as in PyTorch."""
     return without_gradient("modified_bessel_i0", "i0", input)
 
 
+@takes_out("cast", elementwise=True)
 def modified_bessel_i1(input: Tensor) -> Tensor:
     """As `i1`, but without a gradient, as in PyTorch."""
     return without_gradient("modified_bessel_i1", "i1", input)
 
 
+@takes_out("cast", elementwise=True)
 def modified_bessel_k0(input: Tensor) -> Tensor:
     """The modified Bessel function of the second kind and order 0. Without a gradient."""
     return without_gradient("modified_bessel_k0", "k0", input)
 
 
+@takes_out("cast", elementwise=True)
 def modified_bessel_k1(input: Tensor) -> Tensor:
     """The modified Bessel function of the second kind and order 1. Without a gradient."""
     return without_gradient("modified_bessel_k1", "k1", input)
 
 
+@takes_out("cast", elementwise=True)
 def scaled_modified_bessel_k0(x: Tensor) -> Tensor:
     """exp(x)·modified_bessel_k0(x), elementwise. Without a gradient."""
     return without_gradient("scaled_modified_bessel_k0", "k0e", x)
 
 
+@takes_out("cast", elementwise=True)
 def scaled_modified_bessel_k1(x: Tensor) -> Tensor:
     """exp(x)·modified_bessel_k1(x), elementwise. Without a gradient."""
     return without_gradient("scaled_modified_bessel_k1", "k1e", x)
 
 
+@takes_out("cast", elementwise=True)
 def spherical_bessel_j0(x: Tensor) -> Tensor:
     """The spherical Bessel function of order 0, sin x / x, elementwise. Without a gradient."""
     return without_gradient("spherical_bessel_j0", _sine_quotient, x)
@@ -169,6 +183,7 @@ def _sine_quotient(x: Array) -> Array:
     return library.where(library.isinf(x), 0, y).astype(x.dtype)
 
 
+@takes_out("cast", elementwise=True)
 def airy_ai(x: Tensor) -> Tensor:
     """The Airy function Ai, elementwise. Without a gradient."""
     return without_gradient("airy_ai", _airy, x)

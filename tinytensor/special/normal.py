@@ -82,21 +82,25 @@ class LogNdtr(Op):
         return g * (math.sqrt(2 / math.pi) / Erfcx.apply(x * -ROOT_HALF))
 
 
+@takes_out("cast", elementwise=True)
 def erfcx(input: Tensor) -> Tensor:
     """exp(input²)·erfc(input), elementwise, which does not underflow for large input."""
     return apply_wide("special.erfcx", Erfcx, input)
 
 
+@takes_out("cast", elementwise=True)
 def ndtr(input: Tensor) -> Tensor:
     """The cumulative distribution of the standard normal distribution, elementwise."""
     return apply_wide("special.ndtr", Ndtr, input)
 
 
+@takes_out("cast", elementwise=True)
 def ndtri(input: Tensor) -> Tensor:
     """The inverse of `ndtr`, elementwise: −∞ at 0, ∞ at 1, NaN outside."""
     return apply_wide("special.ndtri", Ndtri, input)
 
 
+@takes_out("cast", elementwise=True)
 def log_ndtr(input: Tensor) -> Tensor:
     """The logarithm of `ndtr`, elementwise, precise also where that is tiny."""
     return apply_wide("special.log_ndtr", LogNdtr, input)
@@ -122,6 +126,7 @@ class Entr(Op):
         return where(x < 0, np.nan, g * -(log(x) + 1))
 
 
+@takes_out("cast", elementwise=True)
 def entr(input: Tensor) -> Tensor:
     """−input·log(input), elementwise: 0 at 0, −∞ below."""
     return apply_wide("special.entr", Entr, input)
@@ -146,6 +151,7 @@ class Xlog1py(Op):
         return da, g * (a / (b + 1))
 
 
+@takes_out("cast", elementwise=True)
 def xlog1py(input: Operand, other: Operand) -> Tensor:
     """input·log1p(other), elementwise, and 0 where input is 0 and other is not NaN."""
     return Xlog1py.apply(*float_operands("xlog1py", input, other))
@@ -221,6 +227,7 @@ class Zeta(Op):
         return None, neg(g * x * Zeta.apply(x + 1, q))
 
 
+@takes_out("cast", elementwise=True)
 def zeta(input: Operand, other: Operand) -> Tensor:
     """Hurwitz's zeta function Σ (other + k)^(−input), k = 0, 1, …, elementwise.
 

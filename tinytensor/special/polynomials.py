@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..backend import Array, xp
+from ..out import takes_out
 from .scipy_functions import NoGradient, float_operands
 
 if TYPE_CHECKING:
@@ -56,21 +57,25 @@ def _chebyshev(k: int, x: Array, now: Array, before: Array) -> Array:
     return 2 * x * now - before
 
 
+@takes_out("cast", elementwise=True)
 def chebyshev_polynomial_t(x: Operand, n: Operand) -> Tensor:
     """Tₙ, with p₁ = x and pₖ₊₁ = 2·x·pₖ − pₖ₋₁: cos(n·arccos x). Without a gradient."""
     return _polynomial("chebyshev_polynomial_t", x, n, lambda x: x, _chebyshev)
 
 
+@takes_out("cast", elementwise=True)
 def chebyshev_polynomial_u(x: Operand, n: Operand) -> Tensor:
     """Uₙ, with p₁ = 2·x and the recurrence of T. Without a gradient."""
     return _polynomial("chebyshev_polynomial_u", x, n, lambda x: 2 * x, _chebyshev)
 
 
+@takes_out("cast", elementwise=True)
 def chebyshev_polynomial_v(x: Operand, n: Operand) -> Tensor:
     """Vₙ, with p₁ = 2·x − 1 and the recurrence of T. Without a gradient."""
     return _polynomial("chebyshev_polynomial_v", x, n, lambda x: 2 * x - 1, _chebyshev)
 
 
+@takes_out("cast", elementwise=True)
 def chebyshev_polynomial_w(x: Operand, n: Operand) -> Tensor:
     """Wₙ, with p₁ = 2·x + 1 and the recurrence of T. Without a gradient."""
     return _polynomial("chebyshev_polynomial_w", x, n, lambda x: 2 * x + 1, _chebyshev)
@@ -80,30 +85,35 @@ def _shifted(k: int, x: Array, now: Array, before: Array) -> Array:
     return (4 * x - 2) * now - before
 
 
+@takes_out("cast", elementwise=True)
 def shifted_chebyshev_polynomial_t(x: Operand, n: Operand) -> Tensor:
     """Tₙ(2·x − 1), for x from 0 to 1. Without a gradient."""
     name = "shifted_chebyshev_polynomial_t"
     return _polynomial(name, x, n, lambda x: 2 * x - 1, _shifted)
 
 
+@takes_out("cast", elementwise=True)
 def shifted_chebyshev_polynomial_u(x: Operand, n: Operand) -> Tensor:
     """Uₙ(2·x − 1), for x from 0 to 1. Without a gradient."""
     name = "shifted_chebyshev_polynomial_u"
     return _polynomial(name, x, n, lambda x: 4 * x - 2, _shifted)
 
 
+@takes_out("cast", elementwise=True)
 def shifted_chebyshev_polynomial_v(x: Operand, n: Operand) -> Tensor:
     """Vₙ(2·x − 1), for x from 0 to 1. Without a gradient."""
     name = "shifted_chebyshev_polynomial_v"
     return _polynomial(name, x, n, lambda x: 4 * x - 3, _shifted)
 
 
+@takes_out("cast", elementwise=True)
 def shifted_chebyshev_polynomial_w(x: Operand, n: Operand) -> Tensor:
     """Wₙ(2·x − 1), for x from 0 to 1. Without a gradient."""
     name = "shifted_chebyshev_polynomial_w"
     return _polynomial(name, x, n, lambda x: 4 * x - 1, _shifted)
 
 
+@takes_out("cast", elementwise=True)
 def hermite_polynomial_h(x: Operand, n: Operand) -> Tensor:
     """The physicists' Hₙ, with p₁ = 2·x and pₖ₊₁ = 2·x·pₖ − 2·k·pₖ₋₁. Without a gradient.
 
@@ -116,6 +126,7 @@ def hermite_polynomial_h(x: Operand, n: Operand) -> Tensor:
     return _polynomial("hermite_polynomial_h", x, n, lambda x: 2 * x, following, (128, 512))
 
 
+@takes_out("cast", elementwise=True)
 def hermite_polynomial_he(x: Operand, n: Operand) -> Tensor:
     """The probabilists' Heₙ, with p₁ = x and pₖ₊₁ = x·pₖ − k·pₖ₋₁. Without a gradient.
 
@@ -128,6 +139,7 @@ def hermite_polynomial_he(x: Operand, n: Operand) -> Tensor:
     return _polynomial("hermite_polynomial_he", x, n, lambda x: x, following, (128, 512))
 
 
+@takes_out("cast", elementwise=True)
 def laguerre_polynomial_l(x: Operand, n: Operand) -> Tensor:
     """Lₙ, with p₁ = 1 − x and pₖ₊₁ = ((2·k + 1 − x)·pₖ − k·pₖ₋₁)/(k + 1). Without a gradient."""
 
@@ -137,6 +149,7 @@ def laguerre_polynomial_l(x: Operand, n: Operand) -> Tensor:
     return _polynomial("laguerre_polynomial_l", x, n, lambda x: 1 - x, following)
 
 
+@takes_out("cast", elementwise=True)
 def legendre_polynomial_p(x: Operand, n: Operand) -> Tensor:
     """Pₙ, with p₁ = x and pₖ₊₁ = ((2·k + 1)·x·pₖ − k·pₖ₋₁)/(k + 1). Without a gradient."""
 
