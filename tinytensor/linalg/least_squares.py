@@ -113,7 +113,7 @@ def pinv(
 def _pseudo_inverse(name: str, A: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     check_matrix(name, A)
     if not unwrap(A).size:  # no limits, and a symmetric matrix need not be square
-        return transposed(A).clone()
+        return adjoint(A).clone()
     if hermitian:
         check_square(name, A)
     return Pinv.apply(A, *_limits(name, unwrap(A), atol, rtol), bool(hermitian))

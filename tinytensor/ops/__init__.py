@@ -23,7 +23,8 @@ Layers
     attention, layer_norm, batch_norm, dropout, recurrent_cell (one step),
     recurrent_sequence (all steps), selective_scan (of Mamba), convolution, conv_transpose,
     conv_tbc, pooling, adaptive_pooling, fractional_pooling, lp_pooling (also local_response_norm),
-    unpooling, unfold (also fold), resample (interpolate), antialias, grid_sample
+    unpooling, unfold (also fold), resample (interpolate), resample_bytes (of uint8), antialias,
+    grid_sample
 Losses
     loss, cross_entropy, distribution_loss, margin_loss, ctc_loss
 
