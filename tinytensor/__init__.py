@@ -141,6 +141,8 @@ def __getattr__(name: str) -> Any:
         return random.default_generator_of("cpu")
     if name in ("graph", "testing") or f"{__name__}.{name}" in compat.PATHS:
         return importlib.import_module(f"{__name__}.{name}")
+    if name in ("_unique", "_unique2"):
+        return getattr(importlib.import_module(f"{__name__}.compat.vf"), name)
     if name.startswith("_foreach_"):
         functions = importlib.import_module(f"{__name__}.compat.foreach").FUNCTIONS
         if name in functions:

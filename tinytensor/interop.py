@@ -12,6 +12,7 @@ import numpy as np
 from . import devices
 from .autograd.arguments import array_of
 from .autograd.settings import is_grad_enabled
+from .autograd.site import warn
 from .autograd.variable import wrap, writes_of
 from .autograd.walk import sum_to
 from .create.size_arguments import shape_of
@@ -106,6 +107,29 @@ class Interop(Methods):
     def to_sparse_csr(self) -> Any:
         """The elements of a matrix that are not 0, by rows."""
         return importlib.import_module("tinytensor.sparse").to_sparse_csr(self)
+
+    @property
+    def volatile(self) -> bool:
+        """False, with a warning: PyTorch's flag from before `no_grad`."""
+        warn("volatile: the flag was removed and is always False; use no_grad()")
+        return False
+
+    @property
+    def _grad_fn(self: Any) -> Any:
+        return self.grad_fn
+
+    @_grad_fn.deleter
+    def _grad_fn(self) -> None:
+        raise RuntimeError("_grad_fn: cannot be deleted; use detach_()")
+
+    @property
+    def _backward_hooks(self: Any) -> dict | None:
+        """The hooks on the tensor, {id: hook}; None if there are none."""
+        return (self._node or self)._hooks or None
+
+    @_backward_hooks.deleter
+    def _backward_hooks(self) -> None:
+        raise RuntimeError("_backward_hooks: cannot be deleted; remove each hook by its handle")
 
     def storage(self: Any) -> TypedStorage:
         """The memory that this tensor and its views share, as elements."""

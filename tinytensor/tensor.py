@@ -8,7 +8,6 @@ This file has the constructor, the properties and the autograd methods. Operator
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +17,7 @@ from .autograd import engine
 from .autograd.hooks import AfterAccumulation, RemovableHandle, add_hook, retain_grad
 from .autograd.inference import check_write, is_inference
 from .autograd.mode import outside, state
+from .autograd.site import warn
 from .autograd.strided import offset_in, storage_of
 from .autograd.variable import wrap, writes_of
 from .autograd.views import RETAIN, refresh, root_of
@@ -248,11 +248,9 @@ class Tensor(Interop):
     def grad(self) -> Tensor | None:
         """The gradient that backward() has accumulated here, or None."""
         if self._grad is None and self._node is not None and not self.retains_grad:
-            warnings.warn(
+            warn(
                 "grad: The .grad attribute of a Tensor that is not a leaf Tensor is being "
-                "accessed; backward() fills it only after retain_grad()",
-                UserWarning,
-                stacklevel=2,
+                "accessed; backward() fills it only after retain_grad()"
             )
         return self._grad
 
@@ -316,11 +314,9 @@ class Tensor(Interop):
     ) -> None:
         """Add d(self)/d(leaf), weighted by `gradient`, to the `.grad` of every leaf."""
         if create_graph:
-            warnings.warn(
+            warn(
                 "backward: Using backward() with create_graph=True will create a reference cycle "
-                "between a leaf and its gradient; use autograd.grad, or set .grad to None after",
-                UserWarning,
-                stacklevel=2,
+                "between a leaf and its gradient; use autograd.grad, or set .grad to None after"
             )
         engine.backward(self, gradient, retain_graph, create_graph, inputs)
 

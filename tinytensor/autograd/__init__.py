@@ -88,7 +88,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """`autograd.profiler`, PyTorch's path, is loaded on first use."""
-    if name == "profiler":
-        return importlib.import_module(f"{__name__}.profiler")
+    """`autograd.profiler` and `autograd._functions`, PyTorch's paths, are loaded on first use."""
+    if name in ("profiler", "_functions"):
+        return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -19,7 +19,7 @@ def roots_of(name: str, outputs: Sequence[Any], grads: Any, create_graph: bool) 
     grads = (None,) * len(outputs) if grads is None else as_tuple(grads)
     if len(grads) != len(outputs):
         raise RuntimeError(f"{name}: got {len(grads)} gradients for {len(outputs)} outputs")
-    for output, gradient in zip(outputs, grads):
+    for i, (output, gradient) in enumerate(zip(outputs, grads)):
         edge = edge_of(output)
         if edge is None:
             raise GradientError(
@@ -39,8 +39,8 @@ def roots_of(name: str, outputs: Sequence[Any], grads: Any, create_graph: bool) 
             gradient = wrap(libraries[type(array)].asarray(gradient, dtype=array.dtype))
         if gradient.array.shape != array.shape:
             raise GradientError(
-                f"{name}: gradient has shape {tuple(gradient.shape)}, expected "
-                f"{tuple(array.shape)}, the shape of the output"
+                f"Mismatch in shape: grad_output[{i}] has a shape of {gradient.shape} and "
+                f"output[{i}] has a shape of {output.shape}."
             )
         if gradient.array.dtype != array.dtype:
             gradient = gradient.to(array.dtype)

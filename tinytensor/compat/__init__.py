@@ -16,6 +16,8 @@ compiler.py       torch.compiler and torch._dynamo: nothing is compiled
 quantization.py   names that raise: there are no quantised dtypes
 foreach.py        torch._foreach_*: an op on each tensor of a list
 private.py        torch._C and torch._utils, as far as programs use them
+vf.py             torch._VF and torch._unique
+autograd_functions.py  torch.autograd._functions
 cpp_extension.py, hub.py, model_zoo.py, nested.py  do not exist: their functions raise
 dlpack.py, types.py, overrides.py  annotations; no class overrides functions
 old_forms.py      LongTensor, FloatTensor …
@@ -56,7 +58,9 @@ PATHS = {
     "tinytensor.distributed.nn": "tinytensor.compat.distributed",
     "tinytensor.accelerator": "tinytensor.cuda.accelerator",
     "tinytensor._C": "tinytensor.compat.private",
+    "tinytensor._VF": "tinytensor.compat.vf",
     "tinytensor._vmap_internals": "tinytensor.func.batch_map",
+    "tinytensor.autograd._functions": "tinytensor.compat.autograd_functions",
     "tinytensor._dynamo": "tinytensor.compat.compiler",
     "tinytensor._dynamo.config": "tinytensor.compat.compiler",
     "tinytensor._dynamo.utils": "tinytensor.compat.compiler",

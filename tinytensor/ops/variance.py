@@ -71,6 +71,23 @@ class Std(Op):
         return g * (x - mean(x, self.dims, True))
 
 
+class VarMean(Op):
+    """y, m = the variance of x, the mean of x;  dx = g·2(x − m) / (n − c) + h / n, for g and h"""
+
+    saves = ("x",)
+
+    def forward(self, x: Array, dims: tuple, correction: float, keepdim: bool) -> tuple:
+        self.dims, self.count = dims, math.prod(x.shape[i] for i in dims)
+        y, self.scale = variance(x, dims, correction, keepdim)
+        return y, mean(x, dims, keepdim)
+
+    def backward(self, g: Any, h: Any) -> Any:
+        (x,) = self.saved
+        shape = keep_dims(x.shape, self.dims)
+        dx = g.reshape(shape) * (2 * self.scale) * (x - mean(x, self.dims, True))
+        return dx + h.reshape(shape) / max(self.count, 1)
+
+
 def _variance_arguments(name: str, input: Any, dim: Any, unbiased: Any, correction: Any) -> tuple:
     """(dims, correction) from either form: var(x, dim, unbiased) or var(x, correction=c)."""
     if isinstance(dim, bool):  # var(x, False)
@@ -134,7 +151,9 @@ def var_mean(
     if type(keepdim) is not bool:
         check_flags("var_mean", keepdim=keepdim)
     dims, correction = _variance_arguments("var_mean", input, dim, unbiased, correction)
-    return Var.apply(input, dims, correction, keepdim), mean(input, dims, keepdim)
+    if array_of("var_mean", input).dtype.kind == "c":
+        return Var.apply(input, dims, correction, keepdim), mean(input, dims, keepdim)
+    return VarMean.apply(input, dims, correction, keepdim)
 
 
 @accepts_axis
