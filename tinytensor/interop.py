@@ -125,7 +125,11 @@ class Interop(Methods):
     @property
     def _backward_hooks(self: Any) -> dict | None:
         """The hooks on the tensor, {id: hook}; None if there are none."""
-        return (self._node or self)._hooks or None
+        return (self._node or self)._hooks
+
+    @_backward_hooks.setter
+    def _backward_hooks(self: Any, hooks: dict | None) -> None:
+        (self._node or self)._hooks = hooks
 
     @_backward_hooks.deleter
     def _backward_hooks(self) -> None:

@@ -54,6 +54,7 @@ def test_attributes_that_cannot_be_deleted() -> None:
         assert x._grad_fn is None and not x._backward_hooks
         x.register_hook(lambda g: None)
         assert len(x._backward_hooks) == 1
+        x._backward_hooks = {}
         assert (x * 2)._grad_fn is not None
         with pytest.warns(UserWarning, match="volatile"):
             assert not x.volatile
@@ -112,11 +113,12 @@ def test_prehooks_of_var_mean_get_both_gradients() -> None:
 
 def test_hooks_of_accumulate_grad() -> None:
     """They run where a gradient is added to `.grad`: in backward, not in grad."""
+    seen: list = []
     for library in (tt, torch):
+        seen.clear()
         a = library.tensor(1.0, requires_grad=True)
         b = a * 2
         node = b.grad_fn.next_functions[0][0]
-        seen: list = []
         a.register_hook(lambda g: seen.append("tensor") or g * 3)
         node.register_prehook(lambda g: seen.append("before") or (g[0] * 5,))
         node.register_hook(lambda i, o: seen.append(("after", i, o[0].item())))
