@@ -12,6 +12,7 @@ modules       module        Module: parameters, buffers and submodules
               lazy          LazyLinear, LazyConv2d …: sizes taken from the first input
               summary       a table of a network's layers
               parallel      DataParallel
+              parallel_parts  scatter, replicate, parallel_apply, gather
               modules       the classes under PyTorch's paths, nn.modules.loss and others
               swa_utils     AveragedModel, as in torch.optim.swa_utils
               einops_layers Rearrange, Reduce, EinMix; only if imported

@@ -49,10 +49,11 @@ class Watched:
     """One call of a module with backward hooks, which run at gates on its outputs and inputs.
 
     Hooks get one gradient for each argument and each output, None for those that are not tracked.
+    full: whether the outputs may not be written to, as those of modules with full hooks.
     """
 
-    def __init__(self, module: Any, before: list[Callable], after: list[Callable]):
-        self.module, self.before, self.after = module, before, after
+    def __init__(self, module: Any, before: list[Callable], after: list[Callable], full: bool):
+        self.module, self.before, self.after, self.full = module, before, after, full
         self.inputs_tracked = False
         self.arguments = 0
         self.grad_output: tuple | None = None
@@ -67,10 +68,10 @@ class Watched:
     def outputs(self, output: Any) -> Any:
         """Pass the output through a gate that sees the gradients of the outputs."""
         values = output if isinstance(output, tuple) else (output,)
-        gated = self._through_gate(values, self._at_outputs)
+        gated = self._through_gate(values, self._at_outputs, self.full)
         return gated if isinstance(output, tuple) else gated[0]
 
-    def _through_gate(self, values: tuple, at_gate: Callable) -> tuple:
+    def _through_gate(self, values: tuple, at_gate: Callable, is_view: bool = True) -> tuple:
         places = [i for i, v in enumerate(values) if isinstance(v, Tensor) and v.requires_grad]
         if not places or not is_grad_enabled():
             return values
@@ -84,7 +85,9 @@ class Watched:
 
         result = list(values)
         for i, tensor in zip(places, Gate.apply(run, *(values[i] for i in places))):
-            tensor._writes, tensor._view = writes_of(values[i]), View(values[i], Gated, ())
+            tensor._writes = writes_of(values[i])
+            if is_view:
+                tensor._view = View(values[i], Gated, ())
             result[i] = tensor
         return tuple(result) if type(values) is tuple else type(values)(*result)
 

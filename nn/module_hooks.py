@@ -132,7 +132,10 @@ class ModuleHooks:
         return self._own_hooks().add_backward(hook, True, prepend)
 
     def register_backward_hook(self, hook: Callable) -> RemovableHandle:
-        """register_full_backward_hook, under its deprecated name."""
+        """register_full_backward_hook, under its deprecated name.
+
+        After it the module's output may be written to in place.
+        """
         return self._own_hooks().add_backward(hook, False)
 
 
@@ -158,7 +161,8 @@ def call_with_hooks(module: Any, args: tuple, kwargs: dict) -> Any:
         pre = [*everywhere.backward_pre.values(), *own.backward_pre.values()]
         post = [*everywhere.backward.values(), *own.backward.values()]
         if pre or post:
-            watched = Watched(module, pre, post)
+            full = bool(pre) or any(h.backward and h.backward_is_full for h in (everywhere, own))
+            watched = Watched(module, pre, post, full)
             args = watched.inputs(args)
         output = module.forward(*args, **kwargs)
         for hooks, key, hook in _each(own, "forward"):

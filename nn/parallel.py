@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .module import Module
+from .parallel_parts import gather, parallel_apply, replicate, scatter
 from .parameter import is_lazy
 
 __path__: list[str] = []  # a package to importlib: compat.PATHS has modules below it
@@ -49,4 +50,7 @@ def data_parallel(
     return module(*inputs, **(module_kwargs or {}))
 
 
-__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel"]
+__all__ = [
+    "DataParallel", "DistributedDataParallel", "data_parallel", "gather", "parallel_apply",
+    "replicate", "scatter",
+]  # fmt: skip

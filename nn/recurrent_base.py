@@ -179,10 +179,16 @@ class RNNBase(Module):
         return Weights(*(self._parameters.get(kind + ending) for kind in kinds))  # type: ignore
 
     @property
+    def _all_weights(self) -> list[list[str]]:
+        """The parameters' names, one list for each layer and direction."""
+        kinds = ["weight_ih", "weight_hh"] + ["bias_ih", "bias_hh"] * self.bias
+        kinds += ["weight_hr"] * (self.proj_size > 0)
+        return [[kind + self._ending(number) for kind in kinds] for number in range(self._runs)]
+
+    @property
     def all_weights(self) -> list[list[Tensor]]:
         """The parameters, one list for each layer and direction."""
-        found = [self._weights(number) for number in range(self._runs)]
-        return [[weight for weight in weights if weight is not None] for weights in found]
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
 
     def flatten_parameters(self) -> None:
         """Do nothing; PyTorch arranges the weights for cuDNN here."""

@@ -339,3 +339,29 @@ def test_second_derivatives_pass_through_backward_hooks() -> None:
 
 
 test_same_as_pytorch = scenario.test()
+
+
+@pytest.mark.filterwarnings("ignore:Using a non-full backward hook")
+@pytest.mark.parametrize("full", [False, True])
+def test_writing_to_the_output_after_a_backward_hook(full: bool) -> None:
+    torch = pytest.importorskip("torch")
+    array, weight = np.arange(20.0).reshape(5, 4) / 10 - 1, np.arange(12.0).reshape(3, 4) / 6 - 1
+    found: list = []
+    for lib in (tt, torch):
+        m, seen = lib.nn.Linear(4, 3, bias=False).double(), []
+        m.weight.data = lib.tensor(weight)
+        register = m.register_full_backward_hook if full else m.register_backward_hook
+        register(lambda m, gi, go, seen=seen: seen.append(go[0].tolist()))
+        x = lib.tensor(array, requires_grad=True)
+        y = m(x)
+        try:
+            y.relu_()
+        except RuntimeError as error:
+            found.append("is being modified in" in str(error))
+            continue
+        (y * y).sum().backward()
+        found.append((x.grad.tolist(), m.weight.grad.tolist(), seen))
+    assert (found[0] is found[1] is True) if full else np.allclose(found[0][0], found[1][0])
+    if not full:
+        np.testing.assert_allclose(found[0][1], found[1][1])
+        np.testing.assert_allclose(found[0][2], found[1][2])
