@@ -15,6 +15,7 @@ ROWS = [
     Row("hstack", [T(3), T(2)], method=False, scalar=True),
     Row("hstack", [T(2, 3), T(2, 1)], method=False),
     Row("vstack", [T(3), T(2, 3)], method=False, scalar=True),
+    Row("row_stack", [T(3), T(2, 3)], method=False, scalar=True),
     Row("dstack", [T(2, 3), T(2, 3)], method=False, scalar=True),
     Row("dstack", [T(2, 3, 1), T(2, 3, 2)], method=False),
     Row("column_stack", [T(3), T(3, 2)], method=False),

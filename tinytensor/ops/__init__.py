@@ -1,7 +1,8 @@
 """Every op, one file per family; CONTRIBUTING.md says how to add one.
 
 One element at a time
-    arithmetic, sign, power, pointwise (exp, log, sigmoid), trigonometry, erf, gamma,
+    arithmetic, older_forms (add_(alpha, x)), sign, power, pointwise (exp, log, sigmoid),
+    trigonometry, erf, gamma,
     incomplete_gamma, rounding, complex_numbers (real, conj, polar),
     float_parts (copysign, frexp, gcd),
     clamp (also where, maximum), compare, bitwise, activation (gelu, silu), rectifier (relu and

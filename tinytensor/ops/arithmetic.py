@@ -16,6 +16,7 @@ from ..autograd.variable import Variable
 from ..backend import Array, xp
 from ..kernels.machinery.route import accelerated
 from ..out import takes_out
+from .older_forms import older_form
 from .promote import (
     cast,
     common_dtype,
@@ -85,15 +86,19 @@ class Scale(Op):
 
 
 @takes_out("cast", elementwise=True)
-def add(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
+def add(input: Operand, other: Operand, *older: Tensor, alpha: float = 1) -> Tensor:
     """input + alpha·other"""
+    if older:
+        return older_form(add, input, other, *older)
     a, b = promote(input, other, "add")
     return Add.apply(a, b if alpha == 1 else _scaled("add", a, b, alpha))
 
 
 @takes_out("cast", elementwise=True)
-def sub(input: Operand, other: Operand, *, alpha: float = 1) -> Tensor:
+def sub(input: Operand, other: Operand, *older: Tensor, alpha: float = 1) -> Tensor:
     """input − alpha·other"""
+    if older:
+        return older_form(sub, input, other, *older)
     if _is_bool(input) or _is_bool(other):
         raise RuntimeError(
             "sub: got a bool operand, expected numbers; use ^ or logical_xor(), or ~ to invert"
@@ -132,6 +137,8 @@ def _scaled(name: str, a: Any, b: Any, alpha: float) -> Any:
         )
     if isinstance(alpha, complex) and dtype.kind != "c":
         raise RuntimeError(f"{name}: got alpha={alpha} for {dtype} tensors, expected a real alpha")
+    if isinstance(b, (int, float, complex)):
+        return bool(b * alpha) if dtype.kind == "b" else b * alpha
     if isinstance(b, Variable) and isinstance(alpha, (int, float)) and dtype.kind in "fVc":
         return Scale.apply(cast(b, dtype), alpha)
     return Mul.apply(*promote(b, bool(alpha) if dtype.kind == "b" else alpha))
@@ -339,8 +346,12 @@ def lerp(input: Tensor, end: Tensor, weight: Operand) -> Tensor:
 
 
 @takes_out("cast", elementwise=True)
-def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+def addcmul(
+    input: Tensor, tensor1: Tensor, tensor2: Tensor, *older: Tensor, value: float = 1
+) -> Tensor:
     """input + (value·tensor1)·tensor2"""
+    if older:
+        return older_form(addcmul, input, tensor1, tensor2, *older)
     if not (isinstance(tensor1, Variable) and isinstance(tensor2, Variable)):
         check_given("addcmul", tensor1=tensor1, tensor2=tensor2)
     dtype = common_dtype("addcmul", tensor1, tensor2)
@@ -350,8 +361,12 @@ def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1
 
 
 @takes_out("cast", elementwise=True)
-def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Tensor:
+def addcdiv(
+    input: Tensor, tensor1: Tensor, tensor2: Tensor, *older: Tensor, value: float = 1
+) -> Tensor:
     """input + (value·tensor1)/tensor2"""
+    if older:
+        return older_form(addcdiv, input, tensor1, tensor2, *older)
     if not (isinstance(tensor1, Variable) and isinstance(tensor2, Variable)):
         check_given("addcdiv", tensor1=tensor1, tensor2=tensor2)
     dtype = common_dtype("addcdiv", tensor1, tensor2)

@@ -178,7 +178,9 @@ def type_of(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any
                 return to(input, "cuda" if "cuda" in dtype else "cpu", found)
         raise ValueError(f"type: got {dtype!r}, expected a dtype or a name as 'torch.FloatTensor'")
     of_class = getattr(dtype, "dtype", None)  # x.type(LongTensor)
-    return to(input, dtype=of_class if isinstance(of_class, DType) else dtype)
+    if isinstance(of_class, DType):
+        return to(input, getattr(dtype, "place", None), of_class)
+    return to(input, dtype=dtype)
 
 
 def _conversion(dtype: DType) -> Callable:

@@ -347,7 +347,10 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     )
 
 
+row_stack = vstack
+
 __all__ = [
     "cat", "chunk", "column_stack", "concat", "concatenate", "dsplit", "dstack", "hsplit",
-    "hstack", "split", "split_with_sizes", "stack", "tensor_split", "unbind", "vsplit", "vstack",
+    "hstack", "row_stack", "split", "split_with_sizes", "stack", "tensor_split", "unbind", "vsplit",
+    "vstack",
 ]  # fmt: skip

@@ -16,6 +16,7 @@ from .autocast import without_autocast
 from .broadcast import expands_to
 from .einsum import einsum
 from .matmul import check_operands, check_ranks, matmul, product, product_gradients, rows
+from .older_forms import older_form
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -160,25 +161,35 @@ def check_added(name: str, input: Any, a: Any, b: Any, shape: tuple) -> None:
 
 @takes_out("same dtype")
 def addmm(
-    input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1
+    input: Tensor, mat1: Tensor, mat2: Tensor, *older: Tensor, beta: float = 1, alpha: float = 1
 ) -> Tensor:
     """β·input + α·(mat1·mat2), for matrices; input expands to the product's shape."""
+    if older:
+        return older_form(addmm, input, mat1, mat2, *older)
     check_ranks("addmm", mat1, mat2, (2, 2))
     check_added("addmm", input, mat1, mat2, (mat1.shape[0], mat2.shape[1]))
     return Addmm.apply(input, mat1, mat2, beta, alpha)
 
 
 @takes_out("same dtype")
-def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+def addmv(
+    input: Tensor, mat: Tensor, vec: Tensor, *older: Tensor, beta: float = 1, alpha: float = 1
+) -> Tensor:
     """β·input + α·(mat·vec), matrix times vector."""
+    if older:
+        return older_form(addmv, input, mat, vec, *older)
     check_ranks("addmv", mat, vec, (2, 1))
     check_added("addmv", input, mat, vec, (mat.shape[0],))
     return Addmv.apply(input, mat, vec, beta, alpha)
 
 
 @takes_out("same dtype")
-def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+def addr(
+    input: Tensor, vec1: Tensor, vec2: Tensor, *older: Tensor, beta: float = 1, alpha: float = 1
+) -> Tensor:
     """β·input + α·outer(vec1, vec2)."""
+    if older:
+        return older_form(addr, input, vec1, vec2, *older)
     check_given("addr", vec1=vec1, vec2=vec2)
     if vec1.ndim != 1 or vec2.ndim != 1:
         raise ShapeError(
@@ -207,9 +218,11 @@ def _addr_promoted(input: Any, column: Any, row: Any, beta: Any, alpha: Any) -> 
 
 @takes_out("same dtype")
 def baddbmm(
-    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1
+    input: Tensor, batch1: Tensor, batch2: Tensor, *older: Tensor, beta: float = 1, alpha: float = 1
 ) -> Tensor:
     """β·input + α·(batch1·batch2), for batches of matrices (B, M, K) and (B, K, N)."""
+    if older:
+        return older_form(baddbmm, input, batch1, batch2, *older)
     check_ranks("baddbmm", batch1, batch2, (3, 3))
     shape = (*batch1.shape[:2], batch2.shape[2])
     check_added("baddbmm", input, batch1, batch2, shape)
@@ -218,9 +231,11 @@ def baddbmm(
 
 @takes_out("same dtype")
 def addbmm(
-    input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1
+    input: Tensor, batch1: Tensor, batch2: Tensor, *older: Tensor, beta: float = 1, alpha: float = 1
 ) -> Tensor:
     """β·input + α·Σ batch1·batch2, summed over the batch: (B, M, K) and (B, K, N) give (M, N)."""
+    if older:
+        return older_form(addbmm, input, batch1, batch2, *older)
     check_ranks("addbmm", batch1, batch2, (3, 3))
     b, m, k = batch1.shape
     n = batch2.shape[2]

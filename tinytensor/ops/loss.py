@@ -10,6 +10,7 @@ from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from .activation import logsigmoid
 from .autocast import in_float32
+from .autocast_setting import setting
 from .clamp import clamp, clamp_min
 from .loss_reduction import (
     reduce_loss,
@@ -240,7 +241,7 @@ def binary_cross_entropy_with_logits(
     """binary_cross_entropy(sigmoid(input), target), without the loss of digits of the two in turn.
 
     weight broadcasts to the losses; pos_weight, which broadcasts to input, weights the part of the
-    target that is "yes".
+    target that is "yes". The loss has the dtype of the target.
     """
     check_given("binary_cross_entropy_with_logits", target=target)
     check_tensors("binary_cross_entropy_with_logits", weight=weight, pos_weight=pos_weight)
@@ -248,11 +249,13 @@ def binary_cross_entropy_with_logits(
     reduction = reduction_of(name, reduction, size_average, reduce)
     require_same_shape(name, input, target)
     require_float(name, input)
+    require_float(name, target)
     a, b = promote(input, target)
     loss = BinaryCrossEntropyWithLogits.apply(a, b, pos_weight)
-    if unwrap(target).dtype != unwrap(loss).dtype:
+    loss = loss if weight is None else loss * weight
+    if unwrap(target).dtype != unwrap(loss).dtype and setting.active is None:
         loss = cast(loss, unwrap(target).dtype)  # PyTorch computes in place of the target
-    return reduce_loss(loss if weight is None else loss * weight, reduction)
+    return reduce_loss(loss, reduction)
 
 
 __all__ = [
