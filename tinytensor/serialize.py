@@ -23,6 +23,8 @@ from .autograd.variable import Variable, wrap
 from .devices import to_device
 from .dtype import bfloat16, float16
 from .errors import DeviceError
+from .storage import location_tag as location_tag
+from .storage import normalize_storage_type as normalize_storage_type
 from .unpickle import read_pickle, read_zip
 
 _OUTLINE = "tinytensor"  # the metadata key of the outline

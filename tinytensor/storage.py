@@ -102,6 +102,16 @@ class TypedStorage(UntypedStorage):
         return made
 
 
+def location_tag(storage: UntypedStorage) -> str:
+    """Where the storage is, "cpu" or "cuda:0", as PyTorch writes it into its files."""
+    return str(storage.device)
+
+
+def normalize_storage_type(storage_type: type) -> type:
+    """The class itself: a storage has the same class on every device."""
+    return storage_type
+
+
 def resize(tensor: Any, shape: tuple[int, ...]) -> Any:
     """Tensor.resize_: `tensor` shows the first elements of its memory, which grows if need be."""
     if tensor.array.shape == shape:

@@ -304,3 +304,40 @@ def test_grad_scaler_refuses() -> None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             assert not library.amp.GradScaler().is_enabled() or library.cuda.is_available()
+
+
+@pytest.mark.parametrize("cast", [None, "float32", "bfloat16"])
+@pytest.mark.parametrize("on", [True, False])
+def test_custom_fwd_and_bwd(on: bool, cast: str | None) -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((3, 4)).astype("float32"), rng.standard_normal((4, 2))
+    found = []
+    for lib in (tt, torch):
+        seen: list = []
+
+        class Product(lib.autograd.Function):  # type: ignore[name-defined]
+            @staticmethod
+            @lib.amp.custom_fwd(device_type="cpu", cast_inputs=cast and getattr(lib, cast))
+            def forward(ctx: Any, x: Any, y: Any) -> Any:
+                ctx.save_for_backward(x, y)
+                seen.append((str(x.dtype)[-8:], lib.is_autocast_enabled("cpu")))  # noqa: B023
+                return x @ y
+
+            @staticmethod
+            @lib.amp.custom_bwd(device_type="cpu")
+            def backward(ctx: Any, g: Any) -> Any:
+                x, y = ctx.saved_tensors
+                seen.append(lib.is_autocast_enabled("cpu"))  # noqa: B023
+                return (g.to(y.dtype) @ y.t()).float(), (x.t() @ g.to(x.dtype)).float()
+
+        x, y = lib.tensor(a, requires_grad=True), lib.tensor(b).float().requires_grad_()
+        with lib.amp.autocast("cpu", enabled=on):
+            z = Product.apply(x, y)
+        z.float().sum().backward()
+        found.append((seen, str(z.dtype)[-8:], z.float().detach().numpy(), x.grad.numpy()))
+    assert found[0][:2] == found[1][:2]
+    for mine, other in zip(found[0][2:], found[1][2:]):
+        np.testing.assert_allclose(mine, other, atol=2e-2)
+    with pytest.raises(ValueError, match="custom_fwd: got device_type=3"):
+        tt.amp.custom_fwd(device_type=3)
+    assert tt.cuda.amp.custom_bwd(lambda *_: 5) is not None

@@ -5,6 +5,7 @@ grad_scaler.py    GradScaler
 cuda_amp.py       the same under their older names
 backends/         flags of cuDNN, MKL …
 distributed.py    one process, of rank 0
+checkpoint_wrapper.py, sharding.py  models split among processes (FSDP, DTensor): names that raise
 functional.py     torch.functional
 fx.py             wrap returns its argument; there is no symbolic tracing
 jit.py            script and trace return their argument
@@ -15,12 +16,12 @@ onnx.py           export, which does not exist
 compiler.py       torch.compiler and torch._dynamo: nothing is compiled
 quantization.py   names that raise: there are no quantised dtypes
 foreach.py        torch._foreach_*: an op on each tensor of a list
-private.py        torch._C and torch._utils, as far as programs use them
+private.py        torch._C, torch._ops and torch._utils, as far as programs use them
 vf.py             torch._VF and torch._unique
 autograd_functions.py  torch.autograd._functions
 cpp_extension.py, hub.py, model_zoo.py, nested.py  do not exist: their functions raise
 dlpack.py, types.py, overrides.py  annotations; no class overrides functions
-old_forms.py      LongTensor, FloatTensor …
+old_forms.py      LongTensor, FloatTensor …, set_default_tensor_type
 version.py        the version of PyTorch whose names are followed
 distribution_files.py  import paths of torch.distributions
 einops_backend.py einops on tensors
@@ -44,6 +45,9 @@ from .old_forms import *
 PATHS = {
     "nn.attention.flex_attention": "nn.flex_attention",
     "nn.parallel.distributed": "nn.parallel",
+    "nn.parallel.parallel_apply": "nn.parallel_parts",
+    "nn.parallel.replicate": "nn.parallel_parts",
+    "nn.parallel.scatter_gather": "nn.parallel_parts",
     "nn.quantized": "tinytensor.compat.quantization",
     "nn.utils.clip_grad": "tinytensor.optim.clip_grad",
     "nn.utils.stateless": "tinytensor.func.stateless",
@@ -56,6 +60,23 @@ PATHS = {
     "tinytensor.cuda.amp": "tinytensor.compat.cuda_amp",
     "tinytensor.distributed": "tinytensor.compat.distributed",
     "tinytensor.distributed.nn": "tinytensor.compat.distributed",
+    "tinytensor.distributed.distributed_c10d": "tinytensor.compat.distributed",
+    "tinytensor.distributed._composable": "tinytensor.compat.sharding",
+    "tinytensor.distributed._composable.fsdp": "tinytensor.compat.sharding",
+    "tinytensor.distributed._tensor": "tinytensor.compat.sharding",
+    "tinytensor.distributed._tensor.placement_types": "tinytensor.compat.sharding",
+    "tinytensor.distributed.algorithms": "tinytensor.compat.sharding",
+    "tinytensor.distributed.algorithms._checkpoint": "tinytensor.compat.sharding",
+    "tinytensor.distributed.algorithms._checkpoint.checkpoint_wrapper": (
+        "tinytensor.compat.checkpoint_wrapper"
+    ),
+    "tinytensor.distributed.checkpoint": "tinytensor.compat.sharding",
+    "tinytensor.distributed.checkpoint.state_dict": "tinytensor.compat.sharding",
+    "tinytensor.distributed.device_mesh": "tinytensor.compat.sharding",
+    "tinytensor.distributed.fsdp": "tinytensor.compat.sharding",
+    "tinytensor.distributed.fsdp.api": "tinytensor.compat.sharding",
+    "tinytensor.distributed.fsdp.wrap": "tinytensor.compat.sharding",
+    "tinytensor.distributed.tensor": "tinytensor.compat.sharding",
     "tinytensor.accelerator": "tinytensor.cuda.accelerator",
     "tinytensor._C": "tinytensor.compat.private",
     "tinytensor._VF": "tinytensor.compat.vf",
@@ -64,6 +85,7 @@ PATHS = {
     "tinytensor._dynamo": "tinytensor.compat.compiler",
     "tinytensor._dynamo.config": "tinytensor.compat.compiler",
     "tinytensor._dynamo.utils": "tinytensor.compat.compiler",
+    "tinytensor._ops": "tinytensor.compat.private",
     "tinytensor._utils": "tinytensor.compat.private",
     "tinytensor.ao": "tinytensor.compat.quantization",
     "tinytensor.ao.quantization": "tinytensor.compat.quantization",
@@ -83,6 +105,7 @@ PATHS = {
     "tinytensor.onnx.symbolic_helper": "tinytensor.compat.onnx",
     "tinytensor.onnx.symbolic_opset11": "tinytensor.compat.onnx",
     "tinytensor.serialization": "tinytensor.serialize",
+    "tinytensor.utils._device": "tinytensor.compat.overrides",
     "tinytensor.utils.model_zoo": "tinytensor.compat.model_zoo",
     "tinytensor.utils.data._utils": "tinytensor.utils.data",
     "tinytensor.overrides": "tinytensor.compat.overrides",

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..devices import gpu_count
-from ..dtype import DType, bfloat16, float16
+from ..dtype import DType, bfloat16, float16, float64
 from ..ops.autocast_setting import setting
+from ..tensor import Tensor
 from .grad_scaler import GradScaler
 
 DEVICES = ("cpu", "cuda", "ipu", "xpu", "hip", "maia", "xla", "lazy", "mps", "meta", "hpu", "mtia")
@@ -139,6 +140,59 @@ def clear_autocast_cache() -> None:
 def is_autocast_available(device_type: str) -> bool:
     """Whether autocast accepts this type of device."""
     return device_type == "cpu" or (device_type == "cuda" and gpu_count() > 0)
+
+
+def _cast(value: Any, device_type: str, dtype: DType) -> Any:
+    """Floating point tensors of that device in `dtype`, also in containers; float64 unchanged."""
+    if isinstance(value, Tensor):
+        fits = value.is_floating_point() and value.device.type == device_type
+        return value.to(dtype) if fits and value.dtype != float64 else value
+    if isinstance(value, Mapping):
+        return {key: _cast(item, device_type, dtype) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(_cast(item, device_type, dtype) for item in value)
+    return value
+
+
+def custom_fwd(fwd: Callable | None = None, *, device_type: str,
+               cast_inputs: DType | None = None) -> Callable:  # fmt: skip
+    """A decorator for the `forward` of a Function: its backward runs under the same autocast.
+
+    cast_inputs: under autocast, convert floating point inputs to this dtype and run with autocast
+    off. Use with `custom_bwd`.
+    """
+    if not isinstance(device_type, str):
+        raise ValueError(f"custom_fwd: got device_type={device_type!r}, expected a string")
+    if fwd is None:
+        return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
+
+    @functools.wraps(fwd)
+    def forward(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        ctx._fwd_dtype = get_autocast_dtype(device_type)
+        ctx._fwd_used_autocast = is_autocast_enabled(device_type)
+        if cast_inputs is None or not ctx._fwd_used_autocast:
+            return fwd(ctx, *args, **kwargs)
+        ctx._fwd_used_autocast = False
+        with autocast(device_type, enabled=False):
+            cast = _cast((args, kwargs), device_type, cast_inputs)
+            return fwd(ctx, *cast[0], **cast[1])
+
+    return forward
+
+
+def custom_bwd(bwd: Callable | None = None, *, device_type: str) -> Callable:
+    """A decorator for the `backward` of a Function whose `forward` has `custom_fwd`."""
+    if not isinstance(device_type, str):
+        raise ValueError(f"custom_bwd: got device_type={device_type!r}, expected a string")
+    if bwd is None:
+        return functools.partial(custom_bwd, device_type=device_type)
+
+    @functools.wraps(bwd)
+    def backward(ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        with autocast(device_type, ctx._fwd_dtype, ctx._fwd_used_autocast):
+            return bwd(ctx, *args, **kwargs)
+
+    return backward
 
 
 __all__ = [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 from . import amp
@@ -15,4 +17,11 @@ class autocast(amp.autocast):
         super().__init__("cuda", dtype, enabled, cache_enabled)
 
 
-__all__ = ["GradScaler", "autocast"]
+def custom_fwd(fwd: Callable | None = None, *, cast_inputs: Any = None) -> Callable:
+    """`tinytensor.amp.custom_fwd` for "cuda"."""
+    return amp.custom_fwd(fwd, device_type="cuda", cast_inputs=cast_inputs)
+
+
+custom_bwd = functools.partial(amp.custom_bwd, device_type="cuda")
+
+__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
+from .. import create
 from ..tensor import Tensor
 
 
@@ -37,6 +38,11 @@ def handle_torch_function(
 def is_tensor_like(inp: Any) -> bool:
     """Whether the argument is a tensor."""
     return isinstance(inp, Tensor)
+
+
+def _device_constructors() -> set[Callable]:
+    """torch.utils._device: the functions that make tensors, which take a device."""
+    return {getattr(create, name) for name in create.__all__ if callable(getattr(create, name))}
 
 
 class TorchFunctionMode:

@@ -1,4 +1,4 @@
-"""torch._C and torch._utils: the few private names that public programs use.
+"""torch._C, torch._ops and torch._utils: the few private names that public programs use.
 
 Switches of PyTorch's compiler have no effect. There is no tracing, so the tracing state is None.
 """
@@ -20,6 +20,18 @@ def _log_api_usage_once(*args: Any) -> None:
 
 def _get_tracing_state() -> None:
     """None: nothing is traced."""
+
+
+class _Ops:
+    """torch.ops: operators registered in C++, of which there are none."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"torch.ops has no attribute {name!r}: operators registered in C++ do not exist here"
+        )
+
+
+ops = _Ops()
 
 
 class DisableTorchFunctionSubclass(nullcontext):

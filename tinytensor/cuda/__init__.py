@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import devices
 from ..compat import cuda_amp as amp  # noqa: F401
+from ..compat.old_forms import ON_GPU
 from ..create.generator import default_generator_of
 from ..devices import device
 from ..errors import OutOfMemoryError as OutOfMemoryError
@@ -85,9 +86,14 @@ def get_device_capability(where: Any = None) -> tuple[int, int]:
 
 
 def __getattr__(name: str) -> Any:
-    """_initialized: whether there is a GPU. Work needs no initialisation here."""
+    """_initialized: whether there is a GPU. Work needs no initialisation here.
+
+    FloatTensor …: PyTorch's old constructors, of tensors on the GPU.
+    """
     if name == "_initialized":
         return is_available()
+    if name in ON_GPU:
+        return ON_GPU[name]
     raise AttributeError(f"module 'tinytensor.cuda' has no attribute {name!r}")
 
 
