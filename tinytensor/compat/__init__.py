@@ -22,6 +22,7 @@ autograd_functions.py  torch.autograd._functions
 cpp_extension.py, hub.py, model_zoo.py, nested.py  do not exist: their functions raise
 dlpack.py, types.py, overrides.py  annotations; no class overrides functions
 old_forms.py      LongTensor, FloatTensor …, set_default_tensor_type
+parallel_functions.py  Broadcast and ReduceAddCoalesced, which raise: there is one device
 version.py        the version of PyTorch whose names are followed
 distribution_files.py  import paths of torch.distributions
 einops_backend.py einops on tensors
@@ -44,12 +45,15 @@ from .old_forms import *
 # Nothing is imported before its path is used, as a module or as an attribute of tinytensor.
 PATHS = {
     "nn.attention.flex_attention": "nn.flex_attention",
+    "nn.parallel._functions": "tinytensor.compat.parallel_functions",
+    "nn.parallel.data_parallel": "nn.parallel",
     "nn.parallel.distributed": "nn.parallel",
     "nn.parallel.parallel_apply": "nn.parallel_parts",
     "nn.parallel.replicate": "nn.parallel_parts",
     "nn.parallel.scatter_gather": "nn.parallel_parts",
     "nn.quantized": "tinytensor.compat.quantization",
     "nn.utils.clip_grad": "tinytensor.optim.clip_grad",
+    "nn.utils.convert_parameters": "nn.utils.vector",
     "nn.utils.stateless": "tinytensor.func.stateless",
     "tinytensor.autograd.functional": "tinytensor.func.functional",
     "tinytensor.autograd.profiler": "tinytensor.profile.profiler",

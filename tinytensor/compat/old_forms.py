@@ -61,7 +61,11 @@ class _TensorOf(type):
         if is_data and not isinstance(source, Size):
             return tensor(source, dtype=cls.dtype, device=place)
         sizes = data if size is None else (size,)
-        if not all(isinstance(n, (int, np.integer, tuple, list)) for n in sizes):
+        if len(data) > 1:  # FloatTensor(2, n): n may be a 0-d tensor
+            sizes = tuple(n.item() if isinstance(n, Variable) else n for n in data)
+        if isinstance(source, bool) or not all(
+            isinstance(n, (int, np.integer, tuple, list)) for n in sizes
+        ):
             kinds = ", ".join(type(value).__name__ for value in data)
             raise TypeError(
                 f"{cls.label}: got ({kinds}), expected sizes, a sequence, an array or a tensor"
@@ -98,6 +102,17 @@ ON_CPU = {name: value for name, value in globals().items() if isinstance(value, 
 ON_GPU = {name: _typed(name, each.dtype, "cuda") for name, each in ON_CPU.items()}
 
 
+def typename(obj: Any, /) -> str:
+    """The type of a tensor as x.type() names it; of other objects the class with its module."""
+    if isinstance(obj, Variable):
+        return obj.type()
+    if isinstance(obj, _TensorOf):
+        return f"torch.{obj.label}"  # as x.type() names it
+    kind = obj if hasattr(obj, "__qualname__") else type(obj)
+    module = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
+    return module + kind.__qualname__
+
+
 def set_default_tensor_type(t: Any) -> None:
     """Set the default dtype, and the default device, by a class or its name.
 
@@ -131,4 +146,5 @@ __all__ = [
     "LongTensor",
     "ShortTensor",
     "set_default_tensor_type",
+    "typename",
 ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from ..autograd.arguments import array_of, check_flags, check_given, require_tensor
 from ..backend import xp
 from ..errors import ShapeError
+from ..out import takes_out
 from .autocast import in_float32
 from .broadcast import broadcast_tensors
 from .clamp import clamp_min
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
+@takes_out("cast", elementwise=True)
 @accepts_axis
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
     """input / ‖input‖ₚ along `dim`: vectors of length 1. Lengths below eps count as eps."""
