@@ -27,13 +27,11 @@ PLAIN, AGAIN, WITHOUT = "tinytensor", "the same once more", "without tracing"
 # File: [(current lines, lines without tracing)]
 TRACING: dict[str, list[tuple[str, str]]] = {
     "tinytensor/autograd/op.py": [
-        ("            node.scope = mode.scope\n", ""),
-        ("            node._code, node._instruction = outside.call_site(sys._getframe(1))\n", ""),
+        ("        self.scope = state.mode.scope\n", ""),
+        ("        self._code, self._instruction = outside.call_site(sys._getframe(2))\n", ""),
         ("        if mode.watched:\n            outside.watch(node, args, (tensor,))\n", ""),
     ],
     "tinytensor/autograd/outputs.py": [
-        ("    node.scope = state.mode.scope\n", ""),
-        ("    node._code, node._instruction = outside.call_site(sys._getframe(1))\n", ""),
         ("        self.scope = parent.scope\n", ""),
         ("        self._code, self._instruction = parent._code, parent._instruction\n", ""),
         ("    if state.mode.watched:\n        outside.watch(node, args, tensors)\n", ""),

@@ -34,7 +34,7 @@ SKIPPED = re.compile(
     r"tinytensor/(backend|dtype|size|autograd/(variable|arguments)|kernels/\w+/\w+)\.py"
     r"|.*#(as_tuple|enter_graph|fill_missing|Op\.remember|Op\.fill_missing)"
 )
-ALWAYS = re.compile(r".*(\.forward|\.backward|\.__call__|Op\._save|\._update_groups)$")
+ALWAYS = re.compile(r".*(\.forward|\.backward|\.__call__|Op\._record|\._update_groups)$")
 OPS = "tinytensor/ops/"
 
 

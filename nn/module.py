@@ -171,10 +171,14 @@ class Module(ModuleState, ModuleHooks):
         return value
 
     def __getattr__(self, name: str) -> Any:
-        for registry in ("_parameters", "_buffers", "_modules"):
-            found = self.__dict__.get(registry)
-            if found is not None and name in found:
-                return found[name]
+        registries = self.__dict__  # the names in them are not attributes in the usual sense
+        if "_parameters" in registries:
+            if name in registries["_parameters"]:
+                return registries["_parameters"][name]
+            if name in registries["_modules"]:
+                return registries["_modules"][name]
+            if name in registries["_buffers"]:
+                return registries["_buffers"][name]
         raise MissingAttribute(self, name)
 
     def __delattr__(self, name: str) -> None:

@@ -192,10 +192,11 @@ class RNNCellBase(Module):
 
     def _check(self, input: Tensor, states: tuple) -> tuple:
         """Check the shapes; return the states, with zeros for those not given."""
-        name, shape = type(self).__name__, tuple(input.shape)
+        name, shape = type(self).__name__, input.shape
         if len(shape) not in (1, 2):
             raise ValueError(
-                f"{name}: got input of shape {shape}, expected 1 dimension, (in), or 2, (N, in)"
+                f"{name}: got input of shape {tuple(shape)}, expected 1 dimension, (in), or 2, "
+                "(N, in)"
             )
         if shape[-1] != self.input_size:
             raise ShapeError(
@@ -203,7 +204,7 @@ class RNNCellBase(Module):
             )
         expected = (*shape[:-1], self.hidden_size)
         for state in states:
-            if state is not None and tuple(state.shape) != expected:
+            if state is not None and state.shape != expected:
                 raise ShapeError(
                     f"{name}: the state has shape {tuple(state.shape)}, expected {expected}"
                 )

@@ -401,7 +401,7 @@ def test_layers_as_pytorch(make: Callable, dtype: str) -> None:
 
 
 def test_float32_programs_keep_the_plain_path() -> None:
-    """Only a 16-bit tensor replaces Op.apply, and importing tinytensor does not load ml_dtypes."""
+    """Only a 16-bit tensor wraps Op.apply, and importing tinytensor does not load ml_dtypes."""
     import subprocess
     import sys
 

@@ -36,8 +36,8 @@ def is_writable(array: Array) -> bool:
 def sum_over(x: Any, axes: tuple | None, keepdims: bool = False) -> Any:
     """Sum x, an array or tensor, over `axes`; None for all.
 
-    NumPy sums pairwise only in its innermost loop. Outside it, NumPy adds one number at a time,
-    which loses precision in float32, so such sums accumulate in float64; 16-bit ones always.
+    NumPy sums pairwise only in its innermost loop. Outside it, it adds one number at a time, which
+    loses precision in float32, so longer sums accumulate in float64; 16-bit ones always.
     """
     if type(x) is np.ndarray and x.dtype.char in "feE" and not _in_one_loop(x, axes):
         return x.sum(axis=axes, keepdims=keepdims, dtype=np.float64).astype(x.dtype)
@@ -49,6 +49,8 @@ def _in_one_loop(x: np.ndarray, axes: tuple | None) -> bool:
     if axes is None or x.itemsize == 2:
         return x.flags.forc and x.itemsize > 2  # 16-bit numbers are never summed as they are
     n = len(axes)
+    if n == 1 and x.shape[axes[0]] <= 32:  # pairwise sums, too, add so few one by one
+        return True
     if x.flags.c_contiguous and axes in (tuple(range(x.ndim - n, x.ndim)), tuple(range(-n, 0))):
         return True
     if n != 1:

@@ -149,5 +149,5 @@ def check_backward(node: Any, gradient: Any, contributions: Any) -> None:
 
 
 outside.watch, outside.check_backward = watch, check_backward
-outside.explain_forward, outside.explain_backward = explain_forward, explain_backward
+outside.explain_backward = explain_backward
 outside.freed_values, outside.changed_value = freed_values, changed_value

@@ -17,23 +17,10 @@ result (abs, real, angle) has a real g, and its rule is used as it is.
 from __future__ import annotations
 
 import functools
-import sys
 from typing import Any
 
-from .mode import outside, state
-from .op import Op, next_order
-
-
-def track_complex(node: Op, tensor: Any, args: tuple, edges: list) -> None:
-    """Put `node`, whose result `tensor` is complex, into the graph."""
-    tensor._tracked, tensor._node = True, node
-    node._edges, node._shape, node._dtype = edges, tensor.array.shape, tensor.array.dtype
-    node._hooks = None
-    node._order = next_order()
-    node.scope = state.mode.scope
-    node._code, node._instruction = outside.call_site(sys._getframe(2))
-    node._saved = node._save(args, tensor) if node._plan else ()
-    conjugate_rule(node)
+from .mode import outside
+from .op import Op
 
 
 def conjugate_rule(node: Op) -> None:
@@ -70,4 +57,4 @@ def _conj(value: Any) -> Any:
     return None if value is None else value.conj()
 
 
-outside.track_complex = track_complex
+outside.conjugate_rule = conjugate_rule

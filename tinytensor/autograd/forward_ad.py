@@ -9,13 +9,13 @@ differentiable, so the tangent can be differentiated again, by `backward` or `gr
 gradients that are computed with create_graph=True have tangents themselves.
 
 The tangent of a view is a view of the tangent of its base, so that writes into either reach both.
-Entering the first level puts `apply` below before `Op.apply`; leaving the last one removes it.
+Entering the first level makes `apply` below a wrapper of `Op.apply`; leaving the last removes it.
 """
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -23,7 +23,7 @@ from . import engine
 from .inference import is_inference
 from .inplace import assign
 from .mode import Mode, state
-from .op import Op
+from .op import Op, wrap_apply
 from .strided import copy_in_order, memory_order, storage_of
 from .variable import Variable, own_copy, wrap, writes_of
 
@@ -163,14 +163,12 @@ def aside(grad: bool = True, inference: Any = None) -> Iterator[None]:
 # Ops on dual tensors
 # ------------------------------------------------------------------------------------------
 
-_plain: Any = None  # `Op.apply` before `apply` took its place
-_installed = False
 _levels = 0  # the number of open levels, in all threads
 
 
-def apply(cls: Any, *args: Any) -> Any:
-    """`Op.apply` while a dual level is open."""
-    level, plain = state.mode.dual, _plain
+def apply(plain: Callable, cls: Any, *args: Any) -> Any:
+    """`Op.apply` while a dual level is open; plain(op, *args) runs the op on the primals."""
+    level = state.mode.dual
     if level is None or cls is Alias:
         return plain(cls, *args)
     tangents = [level.tangent_of(a) for a in args]
@@ -252,31 +250,28 @@ def differentiated(tensor: Any) -> bool:
 
 def enter_dual_level() -> int:
     """Open a level, in which tensors can have tangents; returns its number, 0."""
-    global _plain, _levels, _installed
+    global _levels
     mode = state.mode
     if mode.dual is not None:
         raise RuntimeError("enter_dual_level: a level is open; nested levels are not supported")
-    if not _installed:
-        _plain, _installed = Op.apply.__func__, True  # type: ignore[attr-defined]
-        Op.apply = classmethod(apply)  # type: ignore[assignment,method-assign]
     _levels += 1
+    if _levels == 1:
+        wrap_apply(apply, True)
     mode.dual = Level()
     return 0
 
 
 def exit_dual_level(*, level: int | None = None) -> None:
     """Close the level: all tangents are forgotten."""
-    global _levels, _installed
+    global _levels
     mode = state.mode
     if mode.dual is None or level not in (None, 0):
         raise RuntimeError(f"exit_dual_level: got level {level}, expected one that is open")
     mode.dual.clear()
     mode.dual = None
     _levels -= 1
-    if not _levels and Op.apply.__func__ is apply:  # type: ignore[attr-defined]
-        # Not so if half_precision.py has put its version before this one; then both stay.
-        _installed = False
-        Op.apply = classmethod(_plain)  # type: ignore[assignment,method-assign]
+    if not _levels:
+        wrap_apply(apply, False)
 
 
 class dual_level:

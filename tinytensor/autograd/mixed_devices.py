@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..devices import device_of
+from .anomaly import explain_forward
 from .mode import outside
 from .variable import Variable
 
@@ -21,4 +24,12 @@ def on_one_device(args: tuple) -> tuple | None:
     return tuple(moved.get(id(arg), arg) for arg in args) if moved else None
 
 
-outside.on_one_device = on_one_device
+def after_error(op: Any, args: tuple, error: Exception) -> Any:
+    """op.apply(*args) again, with tensors that had to move; the error, explained, if none had."""
+    moved = on_one_device(args)
+    if moved is not None:
+        return op.apply(*moved)
+    raise explain_forward(op, args, error) from None
+
+
+outside.after_error = after_error  # type: ignore[method-assign]

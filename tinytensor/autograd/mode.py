@@ -81,12 +81,10 @@ class Outside:
 
     tensor: type  # tensor.py: the class of the tensors that ops return
     refresh: Callable[[Any], None]  # views.py: update a view after writes into its memory
-    on_one_device: Callable[[tuple], tuple | None]  # mixed_devices.py: args moved to one device
     call_site: Callable[[Any], tuple[Any, int]]  # site.py: the user's line, from a frame
     where: Callable[[Any], str]  # site.py: that line, to end an error message with
     watch: Callable[[Any, tuple, tuple], None]  # anomaly.py: add to a recording, check for NaN
     check_backward: Callable[[Any, Any, tuple], None]  # anomaly.py
-    explain_forward: Callable[[Any, tuple, Exception], Exception]  # anomaly.py
     explain_backward: Callable[[Any, Exception], None]  # anomaly.py
     freed_values: Callable[[Any], Exception]  # anomaly.py: the error for a second backward
     changed_value: Callable[..., Exception]  # anomaly.py: the error for an overwritten saved value
@@ -94,7 +92,7 @@ class Outside:
     check_leaf: Callable[[Any], None]  # views.py: refuse a view that is no longer a leaf
     run_hooks: Callable[[Any, Any], Any]  # hooks.py: pass a gradient through hooks
     accumulate_with_hooks: Callable[[Any, Any, bool], None]  # hooks.py
-    track_complex: Callable[..., None]  # complex_rules.py: an op with a complex result
+    conjugate_rule: Callable[[Any], None]  # complex_rules.py: an op with a complex result
     wrap_outputs: Callable[..., tuple]  # outputs.py: wrap a tuple of results
     fill_missing: Callable[[Any, list], list]  # outputs.py: zeros for missing gradients
     next_functions: Callable[[Any], tuple]  # next_functions.py: the links of a node
@@ -106,17 +104,19 @@ class Outside:
 
     def __init__(self) -> None:
         self.refresh = self.check_leaf = lambda tensor: None
-        self.on_one_device, self.as_tensors = lambda args: None, tuple
+        self.as_tensors = tuple
         self.call_site = lambda frame: (None, 0)
         self.where = lambda node: ""
         self.watch = self.check_backward = lambda node, values, results: None
-        self.explain_forward = lambda op, args, error: error
         self.explain_backward = lambda node, error: None
         self.freed_values = lambda node: RuntimeError("a second backward")
         self.changed_value = lambda node, *values: RuntimeError("a saved value was written over")
         self.note_view = lambda tensor, base, op, args: None
         self.run_hooks = lambda node, gradient: gradient
         self.nested = lambda function, *args: function(*args)
+
+    def after_error(self, op: Any, args: tuple, error: Exception) -> Any:
+        raise error  # mixed_devices.py: try on one device, or explain the error
 
 
 outside = Outside()

@@ -24,6 +24,7 @@ saved value. It need not undo broadcasting: the engine does. See docs/adding_an_
 
 from __future__ import annotations
 
+import functools
 import inspect
 import itertools
 import sys
@@ -34,7 +35,7 @@ import numpy as np
 
 from ..backend import QUIET, error_state, libraries, warn_again
 from .mode import outside, state
-from .variable import Variable, made_by, wrap
+from .variable import Variable, as_array, made_by, wrap
 
 _new = object.__new__
 ndarray = np.ndarray
@@ -138,26 +139,22 @@ class Op(Node):
     @classmethod
     def apply(cls, *args: Any) -> Any:
         """Run forward, and record it if an argument requires grad: the four parts below.
-        Returns a tensor (or a tuple of them), or a raw result if no argument is a tensor. Once
-        16-bit tensors exist, ops/half_precision.py puts its own version before this one.
-        """
+        Returns a tensor, a tuple of them, or a raw result if no argument is a tensor."""
         # 1. The arguments: raw arrays for forward, edges for the graph.
         node, raw, edges = _new(cls), [], []
         tracked, bit, any_tensor = 0, 1, False  # bit i of tracked: argument i needs a gradient
         for arg in args:
+            edge = None
             if isinstance(arg, Variable):
                 any_tensor = True
-                if arg._view is not None:
-                    outside.refresh(arg)
-                raw.append(arg.array)
+                if arg._view is not None and arg._view.count != arg._writes[0]:
+                    outside.refresh(arg)  # the memory of a view was written to
                 if arg._tracked:
                     tracked |= bit
-                    edges.append(arg._node or arg)
-                else:
-                    edges.append(None)
-            else:
-                raw.append(arg)
-                edges.append(None)
+                    edge = arg._node or arg
+                arg = arg.array
+            raw.append(arg)
+            edges.append(edge)
             if bit < LAST_BIT:
                 bit += bit
         mode = state.mode
@@ -170,10 +167,7 @@ class Op(Node):
             token = error_state.set(QUIET)
             out = node.forward(*raw)
         except Exception as error:
-            moved = outside.on_one_device(args)
-            if moved is not None:
-                return cls.apply(*moved)
-            raise outside.explain_forward(cls, args, error) from None
+            return outside.after_error(cls, args, error)
         finally:
             if token is not None:
                 error_state.reset(token)
@@ -181,33 +175,22 @@ class Op(Node):
                 warn_again()  # Ctrl-C struck before the token was stored
 
         # 3. The result as a tensor.
+        if not any_tensor:
+            return out
         if type(out) is not ndarray:
-            if not any_tensor:
-                return out
             if type(out) is tuple:
                 return outside.wrap_outputs(node, out, args, edges)
-            if type(out) not in libraries:  # NumPy's reductions return scalars
-                out = np.asarray(out)
-        elif not any_tensor:
-            return out
+            out = as_array(out)  # NumPy's reductions return scalars
         tensor: Any = _new(outside.tensor)
-        tensor.array, tensor._writes = out, mode.inference
-        tensor._grad = tensor._view = tensor._hooks = None
+        tensor.array, tensor._writes, tensor._tracked = out, mode.inference, False
+        tensor._grad = tensor._node = tensor._view = tensor._hooks = None
 
         # 4. The node in the graph.
-        dtype = out.dtype
-        if tracked and dtype.kind in "fV":
+        if tracked and (kind := out.dtype.kind) in "fVc":
             tensor._tracked, tensor._node = True, node
-            node._edges, node._hooks = edges, None
-            node._shape, node._dtype = out.shape, dtype
-            node._order = next_order()
-            node.scope = mode.scope
-            node._code, node._instruction = outside.call_site(sys._getframe(1))
-            node._saved = node._save(args, tensor) if cls._plan else ()
-        else:
-            tensor._tracked, tensor._node = False, None
-            if tracked and dtype.kind == "c":
-                outside.track_complex(node, tensor, args, edges)
+            node._record(args, edges, tensor, out.shape, out.dtype)
+            if kind == "c":
+                outside.conjugate_rule(node)
         if cls.view:
             outside.note_view(tensor, args[0], cls, args[1:])
         if mode.watched:
@@ -234,9 +217,14 @@ class Op(Node):
                 needed_by = sum(1 << arguments.index(i) for i in inputs)
             yield arguments.index(name) if name in arguments else -1, name, needed_by
 
-    def _save(self, args: tuple, out: Any) -> list:
-        """(value, writes, version) of each declared value; NOTHING if no gradient needs it."""
-        saved: list[tuple] = []
+    def _record(self, args: tuple, edges: list, out: Any, shape: Any, dtype: Any) -> None:
+        """Put this node into the graph, as its newest one, and save what `saves` declares:
+        (value, writes, version) for each; NOTHING for what no gradient needs."""
+        self._edges, self._hooks, self._shape, self._dtype = edges, None, shape, dtype
+        self._order = next_order()
+        self.scope = state.mode.scope
+        self._code, self._instruction = outside.call_site(sys._getframe(2))
+        saved = self._saved = []
         tracked = self._tracked
         for place, name, needed_by in self._plan:
             if not needed_by & tracked:
@@ -255,7 +243,6 @@ class Op(Node):
                 saved.append((value.array, writes, writes[0]))
             else:
                 saved.append((value, NEVER, 0))
-        return saved
 
     @property
     def saved(self) -> list:
@@ -316,3 +303,19 @@ class Op(Node):
     def kept(self, name: str) -> Any:
         """In a kernel's backward: the kept value, or None."""
         return None if self._kept is None else self._kept.get(name)
+
+
+_plain: Any = Op.apply.__func__  # type: ignore[attr-defined]
+_wrappers: list[Callable] = []  # 16-bit dtypes, forward mode
+
+
+def wrap_apply(wrapper: Callable, on: bool) -> None:
+    """Put wrapper(apply, op, *args) before `Op.apply`, or take it away; apply(op, *args) goes on.
+
+    The last one added runs first. While there are none, ops pay nothing for them.
+    """
+    (_wrappers.append if on else _wrappers.remove)(wrapper)
+    apply = _plain
+    for outer in _wrappers:
+        apply = functools.partial(outer, apply)
+    Op.apply = classmethod(apply)  # type: ignore[assignment,method-assign]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from typing import Any
 
@@ -44,8 +43,7 @@ def wrap_outputs(node: Op, outs: Iterable, args: tuple, edges: list) -> tuple:
     tensors = tuple(map(wrap, arrays))
     if node._tracked:
         shapes, dtypes = [a.shape for a in arrays], [a.dtype for a in arrays]
-        enter_graph(node, edges, shapes, dtypes)
-        node._saved = node._save(args, None) if node._plan else ()
+        node._record(args, edges, None, shapes, dtypes)
         if any(dtype.kind == "c" for dtype in dtypes):
             conjugate_rule(node)
         for index, tensor in enumerate(tensors):
@@ -62,12 +60,8 @@ def wrap_outputs(node: Op, outs: Iterable, args: tuple, edges: list) -> tuple:
 
 
 def enter_graph(node: Op, edges: list, shape: Any, dtype: Any) -> None:
-    """Put `node` into the graph as its newest node; `Op.apply` does the same inline."""
-    node._edges, node._shape, node._dtype = edges, shape, dtype
-    node._hooks = None
-    node._order = next_order()
-    node.scope = state.mode.scope
-    node._code, node._instruction = outside.call_site(sys._getframe(1))
+    """Put `node`, which saves no argument, into the graph as its newest node."""
+    node._record((), edges, None, shape, dtype)
 
 
 def fill_missing(node: Op, grads: list) -> list:

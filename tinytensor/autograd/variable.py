@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -54,14 +55,8 @@ class Variable:
     _edges: tuple = ()
 
     # The walk reads shape and dtype at the end of an edge, under the names they have on an Op.
-
-    @property
-    def _shape(self) -> tuple:
-        return self.array.shape
-
-    @property
-    def _dtype(self) -> Any:
-        return self.array.dtype
+    _shape = property(attrgetter("array.shape"))
+    _dtype = property(attrgetter("array.dtype"))
 
 
 def wrap(array: Array) -> Any:

@@ -44,10 +44,11 @@ def cross_entropy_gradient(start, stop, x, target, pull, tops, totals, g, dx):
 
 
 def cross_entropy_forward(
-    op: Any, x: Array, target: Array, pull: Array, spread: Array | None, w: Array, count: Any
+    op: Any, x: Array, target: Array, pull: Array | None, spread: Array | None, w: Array, count: Any
 ) -> Array:
     if spread is not None or target.dtype != np.int64:
         return NotImplemented
+    pull = np.ones(x.shape[0], dtype=x.dtype) if pull is None else pull
     loss, tops, totals = np.empty((3, x.shape[0]), dtype=x.dtype)
     cross_entropy(x.shape[0], as_rows(x), flat(target), flat(pull), loss, tops, totals)
     op.remember("tops_and_totals", (tops, totals))  # max x and Σ exp(x − max x) of each row
@@ -59,6 +60,7 @@ def cross_entropy_backward(op: Any, g: Array) -> Array:
     kept = op.kept("tops_and_totals")
     if kept is None or spread is not None or target.dtype != np.int64:
         return NotImplemented
+    pull = np.ones(x.shape[0], dtype=x.dtype) if pull is None else pull
     g = np.broadcast_to(g / op.divisor, pull.shape)  # () or (M) → (M)
     dx = empty_like(x)
     cross_entropy_gradient(

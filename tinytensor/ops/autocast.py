@@ -8,7 +8,7 @@ Casts are ops, so gradients pass through them and arrive in the dtype of each pa
 requires grad is cast once within the outermost `with`, so its gradients are summed in 16 bits, as
 in PyTorch.
 
-Ops are cast in `Op.apply` as half_precision.py replaces it: without 16-bit tensors and autocast
+Ops are cast where half_precision.py wraps `Op.apply`: without 16-bit tensors and autocast
 nothing is asked. `autocast_rules.py` lists the ops. Functions that consist of several ops are
 decorated with `in_float32` or `without_autocast`. Tensors on a GPU and float64 keep their dtype.
 """

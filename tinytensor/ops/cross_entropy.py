@@ -11,33 +11,38 @@ import numpy as np
 from ..autograd.arguments import check_given, check_tensors
 from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap, wrap_like
-from ..backend import Array, xp
+from ..backend import Array, sum_over, xp
 from ..errors import ShapeError
 from ..kernels.machinery.route import accelerated
-from .index import Unindex
+from .index import read
 from .loss_reduction import reduce_loss, reduction_of
 from .masked import MaskedFill
 from .parse_index import outside
-from .pointwise import Exp
 from .promote import require_float, require_same_dtype
 from .shape import movedim
-from .softmax import LogSoftmax, log_softmax
+from .softmax import Softmax, log_softmax
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
-def log_probabilities(x: Any) -> Any:
-    """p = x − log Σ exp x for each row of x (M, C)."""
-    return LogSoftmax.apply(x, 1)
+def probabilities(x: Any) -> Any:
+    """softmax x for each row of x (M, C)."""
+    return Softmax.apply(x, 1)
 
 
-def _pulled(p: Array, target: Array, pull: Array) -> Array:
-    """−pull·p[t] for each row of p; 0 for ignored rows, even if they hold inf or NaN."""
-    if not p.shape[1]:  # no classes: all rows are ignored
-        return pull * 0
-    loss = p[xp(p).arange(p.shape[0]), target]
-    loss *= -pull
+def _at_target(x: Array, target: Array) -> Array:
+    """x[t] for each row of x (M, C)."""
+    if not x.shape[1]:  # no classes: all rows are ignored
+        return x.sum(axis=1)
+    return x[xp(x).arange(x.shape[0]), target]
+
+
+def _pulled(loss: Array, pull: Array | None) -> Array:
+    """pull·loss for each row; 0 for ignored rows, even if they hold inf or NaN."""
+    if pull is None:
+        return loss
+    loss *= pull
     if not pull.all():
         loss[pull == 0] = 0
     return loss
@@ -67,18 +72,28 @@ class CrossEntropy(RowLoss, Op):
     dx = g/count·((pull + spread·Σ w)·softmax x − spread·w − pull·onehot t)
 
     There is one l for each of the M rows x, whose target is the class t. pull (M): how much each
-    row's own class counts. spread (M), or None: how much all classes do, each by its weight in w
-    (C), 1 for None; this is label smoothing. count: None for no reduction.
+    row's own class counts, 1 for None. spread (M), or None: how much all classes do, each by its
+    weight in w (C), 1 for None; this is label smoothing. count: None for no reduction.
     """
 
     saves = ("x", "target", "pull", "spread", "w")
     fresh = True
 
-    def forward(self, x: Array, target: Array, pull: Array, spread: Array | None, w: Array | None,
-                count: Any) -> Array:  # fmt: skip
-        p = self.keep(log_probabilities, x)
-        loss = _pulled(p, target, pull)
+    def forward(self, x: Array, target: Array, pull: Array | None, spread: Array | None,
+                w: Array | None, count: Any) -> Array:  # fmt: skip
+        if not x.size:
+            return self.reduce(x.sum(axis=1), count)
+        library = xp(x)
+        shifted = x - x.max(axis=1, keepdims=True)  # (M, C), as in ops/softmax.py
+        powers = library.exp(shifted)
+        sums = sum_over(powers, (1,), keepdims=True)  # (M, 1)
+        logs = library.log(sums)
+        loss = _pulled(logs[:, 0] - _at_target(shifted, target), pull)
+        if self.needs(0):
+            powers /= sums
+            self.remember("probabilities", powers)
         if spread is not None:
+            p = shifted - logs
             even = (p.sum(axis=1) if w is None else p @ w) * -spread
             even[spread == 0] = 0
             loss += even
@@ -88,14 +103,14 @@ class CrossEntropy(RowLoss, Op):
         x, *constants = self.saved
         target, pull, spread, w = (unwrap(constant) for constant in constants)
         g = (g / self.divisor).reshape((-1, 1))  # () → (1, 1), or (M) → (M, 1)
-        if not pull.all():
+        if pull is not None and not pull.all():
             ignored = pull == 0 if spread is None else (pull == 0) & (spread == 0)
             g = MaskedFill.apply(g, ignored[:, None], 0)  # (M, 1); also where g is infinite
-        own = all_classes = g * pull[:, None]  # (M, 1)
+        own = all_classes = g if pull is None else g * pull[:, None]  # (1, 1) or (M, 1)
         if spread is not None:
             share = pull + spread * (x.shape[1] if w is None else w.sum())
             all_classes = g * share[:, None]
-        dx = Exp.apply(self.recall(log_probabilities, x)) * all_classes
+        dx = self.recall(probabilities, x) * all_classes
         if spread is not None:
             dx = dx - g * (spread[:, None] if w is None else spread[:, None] * w)
         if not x.shape[1]:
@@ -106,20 +121,36 @@ class CrossEntropy(RowLoss, Op):
 
 
 class NllLoss(RowLoss, Op):
-    """y = Σ l / count (or each l), l = −pull·x[t] for each row x;  dx = −g/count·pull·onehot t"""
+    """y = Σ l / count (or each l), l = −pull·x[t] for each row x;  dx = −g/count·pull·onehot t
+
+    pull: 1 for None.
+    """
 
     saves = ("target", "pull")
 
-    def forward(self, x: Array, target: Array, pull: Array, count: Any) -> Array:
+    def forward(self, x: Array, target: Array, pull: Array | None, count: Any) -> Array:
         self.shape = x.shape
-        return self.reduce(_pulled(x, target, pull), count)
+        return self.reduce(_pulled(-_at_target(x, target), pull), count)
 
     def backward(self, g: Any) -> Any:
         target, pull = (unwrap(constant) for constant in self.saved)
+        g = g / -self.divisor if pull is None else g / self.divisor * -pull
         if not self.shape[1]:
-            return wrap_like(xp(target).zeros(self.shape, pull.dtype), g)
-        rows = xp(target).arange(target.shape[0])
-        return Unindex.apply(g / self.divisor * -pull, self.shape, (rows, target))
+            return wrap_like(xp(target).zeros(self.shape, unwrap(g).dtype), g)
+        return OnePerRow.apply(g, target, self.shape)
+
+
+class OnePerRow(Op):
+    """y = zeros (M, C), but y[i, tᵢ] = xᵢ;  dx = g[i, tᵢ], for x (M) or one number"""
+
+    def forward(self, x: Array, target: Array, shape: tuple) -> Array:
+        self.index = (xp(target).arange(shape[0]), target)
+        y = xp(target).zeros(shape, dtype=x.dtype)
+        y[self.index] = x
+        return y
+
+    def backward(self, g: Any) -> Any:
+        return read(g, self.index)
 
 
 # ------------------------------------------------------------------------------------------
@@ -170,8 +201,11 @@ def _as_rows(input: Any) -> Any:
 
 def _targets(
     name: str, input: Any, target: Any, weight: Array | None, ignore_index: int
-) -> tuple[Array, Array, Array]:
-    """(class, whether it counts, its weight) for each row of `_as_rows(input)`, each (M)."""
+) -> tuple[Array, Array | None, Array | None]:
+    """(class, whether it counts, its weight) for each row of `_as_rows(input)`, each (M).
+
+    None for the last two if every row counts 1.
+    """
     if weight is not None:
         require_same_dtype(name, "weight", weight, input, autocasts=True)
     shape = unwrap(input).shape
@@ -187,13 +221,15 @@ def _targets(
             f"{name}: target has dtype {numbers.dtype}, expected integers, the numbers of the "
             "classes; use .long()"
         )
-    library = xp(numbers)
-    numbers = numbers.reshape(-1)
-    counts = numbers != ignore_index
-    # a copy in both cases: the target may be written to before backward
-    chosen = numbers.copy() if counts.all() else library.where(counts, numbers, 0)
-    classes = shape[_class_dim(input)]
-    wrong = outside(chosen, 0, classes) if counts.any() else None
+    classes = shape[0 if len(shape) == 1 else 1]
+    chosen = numbers.flatten()  # a copy: the target may be written to before backward
+    wrong = outside(chosen, 0, classes)
+    if wrong is None and weight is None and not 0 <= ignore_index < classes:
+        return chosen, None, None
+    counts = chosen != ignore_index
+    if not counts.all():
+        chosen = xp(chosen).where(counts, chosen, 0)
+        wrong = outside(chosen, 0, classes) if counts.any() else None
     if wrong is not None:
         raise IndexError(
             f"{name}: target {wrong} is out of bounds for {classes} classes, expected 0 to "
@@ -205,9 +241,11 @@ def _targets(
     return chosen, counts, pull
 
 
-def _count(pull: Array, reduction: str) -> Any:
+def _count(chosen: Array, pull: Array | None, reduction: str) -> Any:
     """What the sum of the losses is divided by; None if they are not summed."""
     if reduction == "mean":
+        if pull is None:
+            return float(chosen.size)
         total = pull.sum()
         return float(total) if isinstance(total, np.generic) else total  # on a GPU an array
     return 1.0 if reduction == "sum" else None
@@ -237,8 +275,9 @@ def cross_entropy(
     number that counts nothing. label_smoothing: this part of the target is spread evenly over all
     classes. reduction: "none", "mean" or "sum".
     """
-    check_given("cross_entropy", target=target)
-    check_tensors("cross_entropy", weight=weight)
+    if not isinstance(target, Variable) or weight is not None:
+        check_given("cross_entropy", target=target)
+        check_tensors("cross_entropy", weight=weight)
     name = "cross_entropy"
     reduction = reduction_of(name, reduction, size_average, reduce)
     if type(ignore_index) is not int:
@@ -257,12 +296,15 @@ def cross_entropy(
         return _with_probabilities(input, target, w, reduction, label_smoothing)
 
     chosen, counts, pull = _targets(name, input, target, w, ignore_index)
-    count = _count(pull, reduction)
+    count = _count(chosen, pull, reduction)
     spread = None
     if label_smoothing > 0:
-        classes = input.shape[_class_dim(input)]
-        spread = counts.astype(pull.dtype) * (label_smoothing / max(classes, 1))
-        pull = pull * (1 - label_smoothing)
+        classes, dtype = input.shape[_class_dim(input)], unwrap(input).dtype
+        ones = xp(chosen).ones(chosen.shape, dtype)
+        spread = (ones if counts is None else counts.astype(dtype)) * (
+            label_smoothing / max(classes, 1)
+        )
+        pull = (ones if pull is None else pull) * (1 - label_smoothing)
     loss = CrossEntropy.apply(_as_rows(input), chosen, pull, spread, weight, count)
     return loss.reshape(tuple(target.shape)) if reduction == "none" else loss
 
@@ -302,14 +344,15 @@ def nll_loss(
     input (C), (N, C) or (N, C, d1, …); target: class numbers of shape (), (N) or (N, d1, …). The
     other arguments are those of `cross_entropy`.
     """
-    check_given("nll_loss", target=target)
-    check_tensors("nll_loss", weight=weight)
+    if not isinstance(target, Variable) or weight is not None:
+        check_given("nll_loss", target=target)
+        check_tensors("nll_loss", weight=weight)
     reduction = reduction_of("nll_loss", reduction, size_average, reduce)
     if type(ignore_index) is not int:
         check_index("nll_loss", ignore_index)
     w = _check_weight("nll_loss", input, weight)
     chosen, _, pull = _targets("nll_loss", input, target, w, ignore_index)
-    loss = NllLoss.apply(_as_rows(input), chosen, pull, _count(pull, reduction))
+    loss = NllLoss.apply(_as_rows(input), chosen, pull, _count(chosen, pull, reduction))
     return loss.reshape(tuple(target.shape)) if reduction == "none" else loss
 
 

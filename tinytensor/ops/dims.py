@@ -21,17 +21,22 @@ def accepts_axis(function: F) -> F:
 
     @functools.wraps(function)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        for alias in _ALIASES.keys() & kwargs.keys() if kwargs else ():
-            name = _ALIASES[alias]
-            if name in kwargs:
-                raise TypeError(
-                    f"{function.__name__}: got both {name} and {alias}, which are one argument; "
-                    "give only one"
-                )
-            kwargs[name] = kwargs.pop(alias)
+        if kwargs and ("axis" in kwargs or "keepdims" in kwargs):
+            _rename(function.__name__, kwargs)
         return function(*args, **kwargs)
 
     return wrapper  # type: ignore[return-value]
+
+
+def _rename(name: str, kwargs: dict) -> None:
+    """NumPy's names of arguments replaced by PyTorch's."""
+    for alias in _ALIASES.keys() & kwargs.keys():
+        if _ALIASES[alias] in kwargs:
+            raise TypeError(
+                f"{name}: got both {_ALIASES[alias]} and {alias}, which are one argument; give "
+                "only one"
+            )
+        kwargs[_ALIASES[alias]] = kwargs.pop(alias)
 
 
 def as_ints(name: str, first: Ints, more: tuple = ()) -> tuple[int, ...]:
@@ -45,6 +50,8 @@ def as_ints(name: str, first: Ints, more: tuple = ()) -> tuple[int, ...]:
 
 def normalize_dim(name: str, dim: Any, ndim: int) -> int:
     """`dim` counted from the front, 0 … ndim − 1. A 0-d tensor takes 0 and −1, both as 0."""
+    if type(dim) is int and 0 <= dim < ndim:  # the common case, at a fifth of the time
+        return dim
     try:
         index = operator.index(dim)
     except TypeError:

@@ -8,18 +8,19 @@ So rules and kernels never see 16-bit arrays, and gradients pass through the sam
 computed in float32 and rounded to the dtype of each input. Ops that only move or show values run
 on the 16-bit arrays themselves.
 
-`Op.apply` is replaced by `apply` below when the first 16-bit tensor is made, not before: the check
-of every argument would slow down programs that have none.
+`apply` below becomes a wrapper of `Op.apply` when the first 16-bit tensor is made, not before: the
+check of every argument would slow down programs that have none.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..autograd.inplace import IndexWrite, ViewWrite
-from ..autograd.op import Op
+from ..autograd.op import wrap_apply
 from ..autograd.variable import Variable
 from ..backend import is_array
 from ..dtype import on_first_use
@@ -36,7 +37,6 @@ ROUNDS_NUMBERS = (Add, FloorDivide, PowScalar, Remainder, Sub)
 EXACT = (Cast, Clone, IndexWrite, ToDevice, ViewWrite)  # they copy values, and so do view ops
 
 _halves: list[np.dtype] = []  # the 16-bit dtypes in use
-_plain: Any = None  # the method before it is replaced
 
 
 def _half_of(args: tuple) -> np.dtype | None:
@@ -56,17 +56,17 @@ def _half_of(args: tuple) -> np.dtype | None:
     return first if found else None
 
 
-def apply(cls: Any, *args: Any) -> Any:
-    """`Op.apply` for programs that have 16-bit tensors."""
+def apply(plain: Callable, cls: Any, *args: Any) -> Any:
+    """`Op.apply` for programs that have 16-bit tensors; plain(op, *args) runs the op itself."""
     if setting.active is not None:
         args = cast_arguments(cls, args)
     dtype = _half_of(args)
     if dtype is None or cls.view or cls in EXACT:
-        return _plain(cls, *args)
+        return plain(cls, *args)
     wide = [_widened(arg) for arg in args]
     if cls in ROUNDS_NUMBERS:
         wide = [_number(arg, dtype) if type(arg) in (float, int) else arg for arg in wide]
-    out = _plain(cls, *wide)
+    out = plain(cls, *wide)
     if type(out) is tuple:
         return tuple(_rounded(part, dtype) for part in out)
     return _rounded(out, dtype)
@@ -92,12 +92,9 @@ def _rounded(out: Any, dtype: np.dtype) -> Any:
 
 def _start(dtype: np.dtype) -> None:
     """From the first 16-bit tensor on, every op checks its arguments."""
-    global _plain
-    first = not _halves
     _halves.append(dtype)
-    if first:
-        _plain = Op.apply.__func__  # type: ignore[attr-defined]
-        Op.apply = classmethod(apply)  # type: ignore[assignment,method-assign]
+    if len(_halves) == 1:
+        wrap_apply(apply, True)
 
 
 on_first_use.append(_start)

@@ -15,7 +15,15 @@ from .arithmetic import add
 from .autocast import without_autocast
 from .broadcast import expands_to
 from .einsum import einsum
-from .matmul import check_operands, check_ranks, matmul, product, product_gradients, rows
+from .matmul import (
+    are_floats,
+    check_operands,
+    check_ranks,
+    matmul,
+    product,
+    product_gradients,
+    rows,
+)
 from .older_forms import older_form
 
 if TYPE_CHECKING:
@@ -63,10 +71,8 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     weight of shape (in,).
     """
     x, w, b = unwrap(input), unwrap(weight), unwrap(bias)
-    if b is None:
-        check_operands("linear", x, w)
-    else:
-        check_operands("linear", x, w, b)
+    if not (are_floats(x, w) and (b is None or are_floats(x, b))):
+        check_operands("linear", *(x, w) if b is None else (x, w, b))
     if not x.ndim or w.ndim not in (1, 2):
         raise ShapeError(
             f"linear: got input of shape {x.shape} and weight of shape {w.shape}, expected "
@@ -80,7 +86,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     if w.ndim == 1:
         y = matmul(input, weight)
         return y if bias is None else add(y, bias)
-    if b is not None:
+    if b is not None and b.shape != w.shape[:1]:
         check_expands("linear", "bias", b.shape, x.shape[:-1] + w.shape[:1])
     return Linear.apply(input, weight, bias)
 

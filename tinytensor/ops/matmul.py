@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..autograd.arguments import array_of, check_given
 from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap
@@ -60,7 +62,7 @@ def product(a: Array, b: Array) -> Array:
     if a.ndim > 2 and b.ndim == 2 and a.shape[-1] == b.shape[0]:
         # (…, M, K) → (…·M, K), times (K, N), → (…, M, N)
         return (rows(a) @ b).reshape(a.shape[:-1] + b.shape[1:])
-    return a @ b
+    return a.dot(b) if a.ndim == b.ndim == 2 else a @ b  # the same, but dot starts 0.5 µs sooner
 
 
 def rows(x: Any) -> Any:
@@ -127,6 +129,11 @@ UNMIXED = (
 )  # autocast gives their tensors no common dtype
 
 
+def are_floats(a: Any, b: Any) -> bool:
+    """Whether `check_operands` takes a and b: the common case, in one cheap test."""
+    return type(a) is np.ndarray is type(b) and a.dtype is b.dtype and a.dtype.kind == "f"
+
+
 def check_operands(name: str, *arrays: Any) -> None:
     """Refuse what is not an array of numbers, and arrays of different dtypes."""
     dtype = None
@@ -188,10 +195,11 @@ def matmul(input: Tensor, other: Tensor) -> Tensor:
     as a row, a 1-D other as a column, and that dimension is left out of the result.
     """
     a, b = unwrap(input), unwrap(other)
-    try:
-        check_operands("matmul", a, b)
-    except TypeError:
-        return _sparse_product(input, other)
+    if not are_floats(a, b):
+        try:
+            check_operands("matmul", a, b)
+        except TypeError:
+            return _sparse_product(input, other)
     if not a.ndim or not b.ndim:
         raise ShapeError(
             f"matmul: both arguments need at least 1 dimension, got {a.ndim} and {b.ndim}; "

@@ -19,6 +19,7 @@ from ..errors import DeviceError
 
 BASIC = frozenset((int, slice, type(None), type(Ellipsis)))
 ALL = slice(None)
+INT64 = np.dtype(np.int64)
 
 
 def along(dim: int, entry: Any) -> tuple:
@@ -35,6 +36,8 @@ def outside(array: Array, low: int, high: int) -> int | None:
     """An element of an integer array that is not in low … high − 1; None if there is none."""
     if not array.size:
         return None
+    if low == 0 and array.dtype is INT64 and array.view(np.uint64).max() < high:
+        return None  # the usual case with one search: as uint64, a negative number is a large one
     smallest, largest = int(array.min()), int(array.max())
     if smallest < low:
         return smallest

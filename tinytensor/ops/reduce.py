@@ -12,11 +12,11 @@ import numpy as np
 
 from ..autograd.arguments import array_of, require_tensor
 from ..autograd.op import Op
-from ..autograd.variable import wrap_like
+from ..autograd.variable import Variable, wrap_like
 from ..backend import Array, sum_over, xp
 from ..dtype import FLOATS, int64, to_numpy_dtype
 from ..out import takes_out
-from .broadcast import Expand
+from .broadcast import Expand, repeated
 from .dims import accepts_axis, keep_dims, normalize_dim, normalize_dims
 from .pointwise import exp
 from .promote import as_float, cast, refuse_complex, require_float
@@ -39,7 +39,7 @@ def spread(g: Any, shape: tuple, dims: tuple[int, ...] | None) -> Any:
     """
     if dims is not None:
         g = g.reshape(keep_dims(shape, dims))
-    return Expand.apply(g, shape)
+    return Expand.apply(g, shape) if isinstance(g, Variable) else repeated(g, shape)
 
 
 def total(x: Array, dims: tuple | None, keepdim: bool) -> Array:

@@ -40,9 +40,9 @@ class Checkpoint(Op):
     def __init__(self, call: Call, start: int, made: dict[int, Variable]):
         arrays = [tensor.array for tensor in made.values()]
         outside = _ends(map(edge_of, made.values()), start)
+        self._tracked = -1
         enter_graph(self, outside, [a.shape for a in arrays], [a.dtype for a in arrays])
         self.positions = tuple(made)  # positions of the outputs that the function computed
-        self._tracked = -1
         self._kept = call  # the walk frees it when the rule has run
         leaves = [edge for edge in outside if isinstance(edge, Variable)]
         self._saved = call.versions + [(writes_of(leaf), writes_of(leaf)[0]) for leaf in leaves]

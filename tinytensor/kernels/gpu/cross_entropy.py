@@ -9,16 +9,18 @@ from . import elementwise
 
 cross_entropy_gradient = elementwise(
     "cross_entropy_gradient", "T p, T factor, int64 target, int64 column", "T dx",
-    "T chosen = column == target ? T(1) : T(0); dx = factor * (exp(p) - chosen)",
+    "T chosen = column == target ? T(1) : T(0); dx = factor * (p - chosen)",
 )  # fmt: skip
 
 
 def cross_entropy_backward(op: Any, g: Array) -> Array:
     """dx = g·pull·(softmax x − onehot t), x (M, C)"""
     x, target, pull, spread, _ = op.saved
-    p = op.kept("log_probabilities")
+    p = op.kept("probabilities")
     if p is None or spread is not None or target.dtype != "int64":
         return NotImplemented
-    factor = (g / op.divisor).reshape(-1, 1) * pull[:, None]  # () or (M) → (M, 1)
+    factor = (g / op.divisor).reshape(-1, 1)  # () → (1, 1), or (M) → (M, 1)
+    if pull is not None:
+        factor = factor * pull[:, None]  # (M, 1)
     columns = xp(x).arange(x.shape[1])
     return cross_entropy_gradient(p, factor, target[:, None], columns)
