@@ -20,7 +20,7 @@ def add_rows(target: Array, rows: Array, values: Array) -> None:
     library = xp(target)
     if not rows.size or not values.size:
         return
-    if library is not np or target.ndim == 1:
+    if library is not np or target.ndim == 1 or rows.size <= 32:  # the best way for a few rows
         _add_at(target, rows, values)
         return
     kernel = fast_version("embedding", "add_to_rows", (target, values), written=False)
@@ -75,6 +75,12 @@ def multiply_rows(target: Array, rows: Array, values: Array) -> None:
 def add_at_index(shape: tuple, index: tuple, values: Array) -> Array:
     """zeros(shape) with y[index] += values, for an index of full slices and integer arrays."""
     library = xp(values)
+    if len(index) == 1 and index[0].ndim == 1 and library is np:  # x[rows], the most common
+        total = library.zeros(shape, dtype=values.dtype)
+        rows = index[0].astype(np.int64)
+        rows[rows < 0] += shape[0]
+        add_rows(total, rows, values)
+        return total
     axes = [axis for axis, entry in enumerate(index) if not isinstance(entry, slice)]
     arrays = [index[axis] for axis in axes]
     if len(arrays) > 1:

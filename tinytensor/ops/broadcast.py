@@ -13,6 +13,7 @@ import numpy as np
 
 from ..autograd.arguments import array_of, check_given, require_tensor
 from ..autograd.op import Op
+from ..autograd.variable import Variable
 from ..backend import Array, xp
 from ..errors import ShapeError
 from ..size import Size
@@ -136,6 +137,8 @@ def broadcast_tensors(*tensors: Any) -> tuple:
 
 def atleast_1d(*tensors: Any) -> Any:
     """At least one dimension: () becomes (1). For several tensors, a tuple."""
+    if len(tensors) == 1 and isinstance(tensors[0], Variable) and tensors[0].array.ndim:
+        return tensors[0]  # softmax, sort and others ask each time
     return _for_each("atleast_1d", tensors, lambda x: reshape(x, 1) if x.ndim == 0 else x)
 
 

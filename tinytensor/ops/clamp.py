@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..autograd.arguments import require_tensor
 from ..autograd.op import Op
-from ..autograd.variable import unwrap
+from ..autograd.variable import Variable, unwrap
 from ..backend import Array, xp
 from ..dtype import finfo
 from ..out import takes_out
@@ -60,6 +60,9 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
         if dtype.name != "uint8":
             raise RuntimeError(f"where: condition has dtype {dtype}, expected bool")
         condition = condition != 0  # PyTorch's old booleans
+    both = isinstance(input, Variable) and isinstance(other, Variable)
+    if both and input.array.dtype is other.array.dtype:  # the common case needs no conversion
+        return Where.apply(condition, input, other)
     result = common_dtype("where", input, other)
     check_number_fits("where", result, input, other)
     a, b = promote_to(result, input, other)

@@ -33,6 +33,8 @@ def probabilities(x: Any) -> Any:
 
 def _at_target(x: Array, target: Array) -> Array:
     """x[t] for each row of x (M, C)."""
+    if xp(target) is not xp(x):
+        raise TypeError("an index on another device")  # of which the engine makes a DeviceError
     if not x.shape[1]:  # no classes: all rows are ignored
         return x.sum(axis=1)
     return x[xp(x).arange(x.shape[0]), target]

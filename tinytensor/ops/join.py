@@ -11,7 +11,7 @@ import numpy as np
 
 from ..autograd.arguments import array_of
 from ..autograd.op import Op
-from ..autograd.variable import unwrap
+from ..autograd.variable import Variable, unwrap
 from ..backend import Array, is_array, xp
 from ..dtype import promote_pair
 from ..errors import ShapeError
@@ -68,9 +68,12 @@ def _operands(name: str, tensors: Any) -> list:
     if not given:
         raise ShapeError(f"{name}: got no tensors, expected at least one")
     for i, x in enumerate(given):
-        if not is_array(unwrap(x)):
+        if not isinstance(x, Variable) and not is_array(x):
             raise TypeError(f"{name}: element {i} is a {type(x).__name__}, expected a tensor")
-    dtype = functools.reduce(promote_pair, [unwrap(x).dtype for x in given])
+    dtypes = [unwrap(x).dtype for x in given]
+    if dtypes.count(dtypes[0]) == len(dtypes):
+        return given
+    dtype = functools.reduce(promote_pair, dtypes)
     return [cast(x, dtype) for x in given]
 
 

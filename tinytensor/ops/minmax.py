@@ -18,7 +18,7 @@ from . import return_types
 from .broadcast import atleast_1d
 from .clamp import maximum, minimum
 from .dims import accepts_axis, keep_dims, normalize_dim, normalize_dims
-from .gather import gather
+from .gather import Gather
 from .promote import NUMBERS, refuse_complex, require_numbers
 
 if TYPE_CHECKING:
@@ -169,10 +169,11 @@ class Argmin(Op):
 
 def pick(input: Any, dim: int, indices: Any, keepdim: bool) -> tuple[Any, Any]:
     """(values, indices) for indices whose `dim` has length 1; gradients go where they point."""
-    values = gather(atleast_1d(input), dim, indices)
+    values = Gather.apply(atleast_1d(input), dim, indices)
     if keepdim and input.ndim:
         return values, indices
-    shape = input.shape[:dim] + input.shape[dim + 1 :]
+    shape = unwrap(input).shape
+    shape = shape[:dim] + shape[dim + 1 :]
     return values.reshape(shape), indices.reshape(shape)
 
 

@@ -107,6 +107,12 @@ def promote_ordered(a: Any, b: Any, name: str = "op") -> tuple[Any, Any]:
 
 def promote_float(a: Any, b: Any, name: str = "op") -> tuple[Any, Any]:
     """As `promote`, but integers become floats: for division and similar ops."""
+    if isinstance(a, Variable) and a.array.dtype.kind == "f":  # the common cases first
+        if isinstance(b, Variable):
+            if a.array.dtype is b.array.dtype:
+                return a, b
+        elif (type(b) is float or type(b) is int) and name not in TENSORS_ONLY:
+            return a, b
     dtype = common_dtype(name, a, b)
     if dtype.kind == "c":
         _check_complex(name, dtype)

@@ -16,7 +16,7 @@ from . import return_types
 from .broadcast import atleast_1d
 from .convert import contiguous
 from .dims import accepts_axis, normalize_dim
-from .gather import gather
+from .gather import Gather, gather
 from .minmax import check_not_empty, pick
 from .parse_index import along
 from .promote import cast, refuse_complex
@@ -65,7 +65,7 @@ def sort(
     if type(descending) is not bool or type(stable) is not bool:
         check_flags("sort", descending=descending, stable=bool(stable))
     line, indices, dim = _order("sort", input, dim, descending)
-    values = gather(line, dim, indices)
+    values = Gather.apply(line, dim, indices)
     return return_types.sort(values.reshape(input.shape), indices.reshape(input.shape))
 
 
@@ -106,7 +106,7 @@ def topk(
     if not input.ndim:
         k = 1  # a 0-d tensor, also for k = 0
     indices = contiguous(indices[along(dim, slice(0, k))])
-    values = gather(line, dim, indices)
+    values = Gather.apply(line, dim, indices)
     if not input.ndim:
         return return_types.topk(values.reshape(()), indices.reshape(()))
     return return_types.topk(values, indices)
