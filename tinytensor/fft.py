@@ -142,6 +142,11 @@ def _to_hermitian(name: str, input: Any, s: Any, dim: Any, norm: Any) -> Any:
 # ------------------------------------------------------------------------------------------
 
 
+def _check_pair(name: str, dim: Any) -> None:
+    if dim is None:
+        raise TypeError(f"{name}: got dim = None, expected two dimensions")
+
+
 def _length(n: int | None) -> list[int] | None:
     return None if n is None else [n]
 
@@ -228,36 +233,42 @@ def ihfftn(input: Tensor, s: Any = None, dim: Any = None, norm: str | None = Non
 @takes_out("cast")
 def fft2(input: Tensor, s: Any = None, dim: Any = LAST_TWO, norm: str | None = None) -> Tensor:
     """`fftn` over the last two dims."""
+    _check_pair("fft2", dim)
     return _complex("fft2", input, s, dim, norm, inverse=False)
 
 
 @takes_out("cast")
 def ifft2(input: Tensor, s: Any = None, dim: Any = LAST_TWO, norm: str | None = None) -> Tensor:
     """`ifftn` over the last two dims."""
+    _check_pair("ifft2", dim)
     return _complex("ifft2", input, s, dim, norm, inverse=True)
 
 
 @takes_out("cast")
 def rfft2(input: Tensor, s: Any = None, dim: Any = LAST_TWO, norm: str | None = None) -> Tensor:
     """`rfftn` over the last two dims."""
+    _check_pair("rfft2", dim)
     return _from_real("rfft2", input, s, dim, norm)
 
 
 @takes_out("cast")
 def irfft2(input: Tensor, s: Any = None, dim: Any = LAST_TWO, norm: str | None = None) -> Tensor:
     """`irfftn` over the last two dims."""
+    _check_pair("irfft2", dim)
     return _to_real("irfft2", input, s, dim, norm)
 
 
 @takes_out("cast")
 def hfft2(input: Tensor, s: Any = None, dim: Any = LAST_TWO, norm: str | None = None) -> Tensor:
     """`hfftn` over the last two dims."""
+    _check_pair("hfft2", dim)
     return _hermitian("hfft2", input, s, dim, norm)
 
 
 @takes_out("cast")
 def ihfft2(input: Tensor, s: Any = None, dim: Any = LAST_TWO, norm: str | None = None) -> Tensor:
     """`ihfftn` over the last two dims."""
+    _check_pair("ihfft2", dim)
     return _to_hermitian("ihfft2", input, s, dim, norm)
 
 

@@ -46,7 +46,8 @@ def reflected(function: Callable) -> Callable:
     function = without_out(function)
 
     def method(self: Any, other: Any) -> Any:
-        return function(other, self) if is_operand(other) else NotImplemented
+        known = is_operand(other) and is_operand(self)
+        return function(other, self) if known else NotImplemented
 
     return method
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,25 @@ def check_flags(name: str, **flags: Any) -> None:
     for what, value in flags.items():
         if not isinstance(value, (bool, np.bool_)):
             raise TypeError(f"{name}: got {what} = {value!r}, expected True or False")
+
+
+def check_numbers(name: str, **numbers: Any) -> None:
+    """Refuse values that are no numbers; a 0-d tensor is one."""
+    for what, value in numbers.items():
+        if isinstance(value, (int, float, complex, np.generic)):
+            continue
+        array = value.array if isinstance(value, Variable) else value
+        if not is_array(array) or array.ndim:
+            raise TypeError(f"{name}: got a {type(value).__name__} as {what}, expected a number")
+
+
+def check_ints(name: str, **numbers: Any) -> None:
+    """Refuse values that are no integers."""
+    for what, value in numbers.items():
+        try:
+            operator.index(value)
+        except TypeError:
+            raise TypeError(f"{name}: got {what} = {value!r}, expected an int") from None
 
 
 def check_tensors(name: str, **tensors: Any) -> None:

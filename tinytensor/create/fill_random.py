@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.arguments import check_numbers
 from ..autograd.inplace import assign
 from ..backend import Array, xp
 from .generator import generator_for
@@ -54,6 +55,7 @@ def log_normal_(
     self: Tensor, mean: float = 1, std: float = 2, *, generator: Generator | None = None
 ) -> Tensor:
     """Fill with eᶻ, z normal with this mean and standard deviation."""
+    check_numbers("log_normal_", mean=mean, std=std)
     _positive("log_normal_", "std", std)
     if self.array.dtype.kind not in "fV":
         raise NotImplementedError(f"log_normal_: got {self.array.dtype}, expected floating point")

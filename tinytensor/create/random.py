@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import require_tensor
+from ..autograd.arguments import check_flags, check_numbers, require_tensor
 from ..autograd.inplace import assign
 from ..autograd.variable import Variable, unwrap, wrap
 from ..backend import Array, xp
@@ -194,6 +194,9 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
            dtype: Any = None, device: Any = None, requires_grad: bool = False,
            **others: Any) -> Tensor:  # fmt: skip
     """Normal numbers: mean and std are tensors (one entry per number), or numbers with a size."""
+    for what, value in (("mean", mean), ("std", std)):
+        if not isinstance(value, Variable) or size is not None:
+            check_numbers("normal", **{what: value})
     if isinstance(mean, Variable) or isinstance(std, Variable):
         tensor = mean if isinstance(mean, Variable) else std
         library, numpy_dtype = xp(tensor.array), tensor.array.dtype
@@ -246,6 +249,8 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
                 generator: Generator | None = None) -> Tensor:  # fmt: skip
     """num_samples indices from each row of weights: (C) → (S), (N, C) → (N, S)."""
     require_tensor("multinomial", input)
+    if type(replacement) is not bool:
+        check_flags("multinomial", replacement=replacement)
     weights = input.array
     if weights.dtype.kind == "V":
         weights = weights.astype(np.float32)

@@ -18,6 +18,7 @@ from ..kernels.machinery.route import accelerated
 from ..out import takes_out
 from .older_forms import older_form
 from .promote import (
+    NUMBERS,
     cast,
     common_dtype,
     library_of,
@@ -141,6 +142,8 @@ def _scaled(name: str, a: Any, b: Any, alpha: float) -> Any:
         return bool(b * alpha) if dtype.kind == "b" else b * alpha
     if isinstance(b, Variable) and isinstance(alpha, (int, float)) and dtype.kind in "fVc":
         return Scale.apply(cast(b, dtype), alpha)
+    if type(b) in NUMBERS:
+        return bool(b and alpha) if dtype.kind == "b" else b * alpha
     return Mul.apply(*promote(b, bool(alpha) if dtype.kind == "b" else alpha))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.arguments import array_of, check_flags, check_tensors
+from ..autograd.arguments import array_of, check_flags, check_numbers, check_tensors
 from ..autograd.inplace import assign
 from ..autograd.variable import unwrap
 from ..backend import Array
@@ -178,6 +178,8 @@ def instance_norm(
     parameters = {
         "running_mean": running_mean, "running_var": running_var, "weight": weight, "bias": bias
     }  # fmt: skip
+    if type(eps) is not float:
+        check_numbers("instance_norm", eps=eps)
     shape = _checked("instance_norm", input, parameters)
     weight, bias = _reshaped(weight, shape), _reshaped(bias, shape)
     if not use_input_stats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.arguments import array_of, require_tensor
+from ..autograd.arguments import array_of, check_numbers, require_tensor
 from ..autograd.mode import state
 from ..autograd.variable import Variable
 from ..out import takes_out
@@ -38,6 +38,7 @@ def fill(input: Tensor, value: Any) -> Tensor:
 
 def constant_pad_nd(input: Tensor, pad: Any, value: float = 0) -> Tensor:
     """input with `value` before and after each dimension: pairs of widths, from the last one."""
+    check_numbers("constant_pad_nd", value=value)
     return pad_(input, pad, value=value)
 
 

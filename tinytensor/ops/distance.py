@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..autograd.arguments import array_of, check_flags, check_given, require_tensor
+from ..autograd.arguments import (
+    array_of,
+    check_flags,
+    check_given,
+    check_ints,
+    check_numbers,
+    require_tensor,
+)
 from ..backend import xp
 from ..errors import ShapeError
 from ..out import takes_out
@@ -34,6 +41,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
 
     x1 and x2 broadcast; lengths below eps count as eps.
     """
+    check_ints("cosine_similarity", dim=dim)
     # `dim` counts in the common shape, and the lengths are those of the broadcast vectors.
     x1, x2 = broadcast_tensors(*promote_float(x1, x2, "cosine_similarity"))
     unit1 = x1 / clamp_min(norm(x1, 2, dim, keepdim=True), eps)
@@ -49,6 +57,8 @@ def pairwise_distance(
     if type(keepdim) is not bool:
         check_flags("pairwise_distance", keepdim=keepdim)
     require_tensor("pairwise_distance", x1)
+    if type(eps) is not float:
+        check_numbers("pairwise_distance", eps=eps)
     return norm(x1 - x2 + eps, p, -1, keepdim)
 
 

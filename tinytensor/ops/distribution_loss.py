@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.arguments import array_of, check_flags, check_given, require_tensor
+from ..autograd.arguments import array_of, check_flags, check_given, check_numbers, require_tensor
 from ..autograd.site import warn
 from ..autograd.variable import unwrap
 from ..backend import xp
@@ -73,6 +73,7 @@ def poisson_nll_loss(
     if type(log_input) is not bool or type(full) is not bool:
         check_flags("poisson_nll_loss", log_input=log_input, full=full)
     require_tensor("poisson_nll_loss", input)
+    check_numbers("poisson_nll_loss", eps=eps)
     reduction = reduction_of("poisson_nll_loss", reduction, size_average, reduce)
     loss = exp(input) - target * input if log_input else input - target * log(input + eps)
     if full:
@@ -99,6 +100,7 @@ def gaussian_nll_loss(
     if type(full) is not bool:
         check_flags("gaussian_nll_loss", full=full)
     name = "gaussian_nll_loss"
+    check_numbers(name, eps=eps)
     refuse_complex(name, input, target, var)
     reduction = reduction_of(name, reduction)
     if isinstance(var, (int, float)):

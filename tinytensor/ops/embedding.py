@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import array_of, check_given
+from ..autograd.arguments import array_of, check_given, check_ints
 from ..autograd.inplace import assign
 from ..autograd.op import Op
 from ..autograd.settings import no_grad
@@ -173,6 +173,7 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     array = array_of("one_hot", tensor)
     if array.dtype.kind not in "iu":
         raise RuntimeError(f"one_hot: got dtype {array.dtype}, expected int64")
+    check_ints("one_hot", num_classes=num_classes)
     if num_classes == -1:
         if not array.size:
             raise RuntimeError("one_hot: got an empty tensor, expected num_classes along with it")

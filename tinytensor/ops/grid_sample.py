@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import array_of, check_given
+from ..autograd.arguments import array_of, check_flags, check_given
 from ..autograd.op import Op
 from ..autograd.site import warn
 from ..autograd.variable import unwrap, wrap_like
@@ -66,6 +66,8 @@ def grid_sample(
     check_given("grid_sample", grid=grid)
     name = "grid_sample"
     _check(name, input, grid, mode, padding_mode)
+    if align_corners is not None and type(align_corners) is not bool:
+        check_flags(name, align_corners=align_corners)
     if align_corners is None:
         warn(f"{name}: align_corners is not given, so it is False")
     library, shape, points = xp(unwrap(input)), input.shape, grid.shape[1:-1]

@@ -6,12 +6,13 @@ mean, divide by the standard deviation, then scale by `weight` and shift by `bia
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import check_tensors
+from ..autograd.arguments import check_ints, check_numbers, check_tensors
 from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap
 from ..backend import Array, is_array
@@ -145,9 +146,10 @@ def check_parameter(
 def normalized_axes(name: str, input: Any, normalized_shape: Any) -> tuple[tuple, tuple, str]:
     """(shape, axes, their name in errors) of the last dimensions, which are to be normalised."""
     try:
-        shape = tuple(int(n) for n in normalized_shape)
+        shape = tuple(map(operator.index, normalized_shape))
     except TypeError:
-        shape = (int(normalized_shape),)  # PyTorch takes an int in the module only
+        check_ints(name, normalized_shape=normalized_shape)  # PyTorch: only the modules take it
+        shape = (operator.index(normalized_shape),)
     found = tuple(input.shape)
     if not shape or found[-len(shape) :] != shape:
         wanted = ", ".join(["…", *map(str, shape)])
@@ -178,6 +180,8 @@ def layer_norm(
     if not (isinstance(weight, Variable) and isinstance(bias, Variable)):
         check_tensors("layer_norm", weight=weight, bias=bias)
     require_float("layer_norm", input)
+    if type(eps) is not float:
+        check_numbers("layer_norm", eps=eps)
     shape, axes, of = normalized_axes("layer_norm", input, normalized_shape)
     check_parameter("layer_norm", "weight", weight, shape, of, input)
     check_parameter("layer_norm", "bias", bias, shape, of, input)
@@ -215,6 +219,8 @@ def group_norm(
     """
     check_tensors("group_norm", weight=weight, bias=bias)
     require_float("group_norm", input)
+    if type(eps) is not float:
+        check_numbers("group_norm", eps=eps)
     shape = tuple(input.shape)
     if len(shape) < 2:
         raise ShapeError(f"group_norm: x has shape {shape}, expected (N, C, …)")

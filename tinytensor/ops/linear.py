@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.arguments import array_of, check_given, check_tensors
+from ..autograd.arguments import array_of, check_given, check_numbers, check_tensors
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, sum_over
@@ -25,6 +25,7 @@ from .matmul import (
     rows,
 )
 from .older_forms import older_form
+from .promote import require_same_dtype
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -84,6 +85,11 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
             f"expects {w.shape[-1]}"
         )
     if w.ndim == 1:
+        if b is not None and b.ndim and x.ndim > 1:
+            raise ShapeError(
+                f"linear: got a weight of shape {w.shape} and a bias of shape {b.shape}, expected "
+                "(out, in) and (out,)"
+            )
         y = matmul(input, weight)
         return y if bias is None else add(y, bias)
     if b is not None and b.shape != w.shape[:1]:
@@ -105,6 +111,10 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
             f"bilinear: got inputs of shapes {a} and {b} and weight of shape {w}, expected "
             "(…, in1), (…, in2) and (out, in1, in2)"
         )
+    if bias is not None:
+        if tuple(bias.shape) != w[:1]:
+            raise ShapeError(f"bilinear: bias has shape {tuple(bias.shape)}, expected {w[:1]}")
+        require_same_dtype("bilinear", "bias", bias, input1)
     y = einsum("...i,oij,...j->...o", input1, weight, input2)
     return y if bias is None else add(y, bias)
 
@@ -165,6 +175,11 @@ def check_added(name: str, input: Any, a: Any, b: Any, shape: tuple) -> None:
     check_expands(name, "input", x.shape, tuple(shape))
 
 
+def _check_factors(name: str, beta: Any, alpha: Any) -> None:
+    if type(beta) not in (int, float) or type(alpha) not in (int, float):
+        check_numbers(name, beta=beta, alpha=alpha)
+
+
 @takes_out("same dtype")
 def addmm(
     input: Tensor, mat1: Tensor, mat2: Tensor, *older: Tensor, beta: float = 1, alpha: float = 1
@@ -173,6 +188,7 @@ def addmm(
     if older:
         return older_form(addmm, input, mat1, mat2, *older)
     check_ranks("addmm", mat1, mat2, (2, 2))
+    _check_factors("addmm", beta, alpha)
     check_added("addmm", input, mat1, mat2, (mat1.shape[0], mat2.shape[1]))
     return Addmm.apply(input, mat1, mat2, beta, alpha)
 
@@ -185,6 +201,7 @@ def addmv(
     if older:
         return older_form(addmv, input, mat, vec, *older)
     check_ranks("addmv", mat, vec, (2, 1))
+    _check_factors("addmv", beta, alpha)
     check_added("addmv", input, mat, vec, (mat.shape[0],))
     return Addmv.apply(input, mat, vec, beta, alpha)
 
@@ -197,6 +214,7 @@ def addr(
     if older:
         return older_form(addr, input, vec1, vec2, *older)
     check_given("addr", vec1=vec1, vec2=vec2)
+    _check_factors("addr", beta, alpha)
     if vec1.ndim != 1 or vec2.ndim != 1:
         raise ShapeError(
             f"addr: got shapes {tuple(vec1.shape)} and {tuple(vec2.shape)}, expected two vectors"
@@ -230,6 +248,7 @@ def baddbmm(
     if older:
         return older_form(baddbmm, input, batch1, batch2, *older)
     check_ranks("baddbmm", batch1, batch2, (3, 3))
+    _check_factors("baddbmm", beta, alpha)
     shape = (*batch1.shape[:2], batch2.shape[2])
     check_added("baddbmm", input, batch1, batch2, shape)
     return Baddbmm.apply(input, batch1, batch2, beta, alpha)
@@ -243,6 +262,7 @@ def addbmm(
     if older:
         return older_form(addbmm, input, batch1, batch2, *older)
     check_ranks("addbmm", batch1, batch2, (3, 3))
+    _check_factors("addbmm", beta, alpha)
     b, m, k = batch1.shape
     n = batch2.shape[2]
     check_added("addbmm", input, batch1, batch2, (m, n))

@@ -8,9 +8,11 @@ from ..autograd.arguments import check_given, check_tensors
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
+from ..errors import ShapeError
 from .activation import logsigmoid
 from .autocast import in_float32
 from .autocast_setting import setting
+from .broadcast import expands_to
 from .clamp import clamp, clamp_min
 from .loss_reduction import (
     reduce_loss,
@@ -225,6 +227,11 @@ def binary_cross_entropy(
     for what, values in (("input", unwrap(input)), ("target", unwrap(target))):
         if values.size and not (float(values.min()) >= 0 and float(values.max()) <= 1):
             raise RuntimeError(f"{name}: all elements of {what} should be between 0 and 1")
+    if weight is not None and not expands_to(tuple(weight.shape), tuple(input.shape)):
+        raise ShapeError(
+            f"{name}: weight has shape {tuple(weight.shape)}, expected one that expands to "
+            f"{tuple(input.shape)}"
+        )
     loss = BinaryCrossEntropy.apply(input, target)
     return reduce_loss(loss if weight is None else loss * weight, reduction)
 

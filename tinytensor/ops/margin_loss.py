@@ -14,6 +14,7 @@ from ..backend import xp
 from ..errors import ShapeError
 from .activation import logsigmoid, softplus
 from .autocast import in_float32
+from .broadcast import expands_to
 from .clamp import clamp_min, minimum, where
 from .distance import pairwise_distance
 from .loss_reduction import reduce_loss, reduction_of
@@ -172,6 +173,11 @@ def soft_margin_loss(
     check_given("soft_margin_loss", target=target)
     reduction = reduction_of("soft_margin_loss", reduction, size_average, reduce)
     require_float("soft_margin_loss", input)
+    if not expands_to(tuple(target.shape), tuple(input.shape)):
+        raise ShapeError(
+            f"soft_margin_loss: target has shape {tuple(target.shape)}, expected one that expands "
+            f"to {tuple(input.shape)}"
+        )
     return reduce_loss(softplus(-target * input), reduction)
 
 
@@ -193,7 +199,8 @@ def multilabel_soft_margin_loss(
     loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
         loss = loss * weight
-    return reduce_loss(loss.mean(axis=input.ndim - 1), reduction)
+    classes = input.ndim - 1  # the dimension; after broadcasting it may have another size
+    return reduce_loss(loss.sum(axis=classes) / input.shape[classes], reduction)
 
 
 @in_float32

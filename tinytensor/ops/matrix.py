@@ -85,6 +85,13 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     return Triu.apply(input, operator.index(diagonal))
 
 
+def _size(name: str, row: Any, col: Any) -> tuple[int, ...]:
+    size = as_ints(name, row, (col,))
+    if min(size) < 0:
+        raise RuntimeError(f"{name}: got a matrix of {size}, expected sizes of at least 0")
+    return size
+
+
 def tril_indices(
     row: int,
     col: int,
@@ -96,7 +103,7 @@ def tril_indices(
 ) -> Tensor:
     """The row and column numbers of the lower triangle of a (row, col) matrix, as (2, N)."""
     library = module_for(device)
-    row, col = as_ints("tril_indices", row, (col,))
+    row, col = _size("tril_indices", row, col)
     pair = library.tril_indices(row, offset, col)
     return wrap(library.stack(pair).astype(to_numpy_dtype(dtype)))
 
@@ -112,7 +119,7 @@ def triu_indices(
 ) -> Tensor:
     """The row and column numbers of the upper triangle of a (row, col) matrix, as (2, N)."""
     library = module_for(device)
-    row, col = as_ints("triu_indices", row, (col,))
+    row, col = _size("triu_indices", row, col)
     pair = library.triu_indices(row, offset, col)
     return wrap(library.stack(pair).astype(to_numpy_dtype(dtype)))
 

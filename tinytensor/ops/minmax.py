@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.arguments import array_of, check_flags
+from ..autograd.arguments import array_of, check_flags, check_ints
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, is_array, xp
@@ -111,6 +111,8 @@ def aminmax(
     """(min, max): the smallest and the largest value over `dim`, or of all elements."""
     if type(keepdim) is not bool:
         check_flags("aminmax", keepdim=keepdim)
+    if dim is not None:
+        check_ints("aminmax", dim=dim)
     dims = _extreme_dims("aminmax", input, dim)
     return return_types.aminmax(Amin.apply(input, dims, keepdim), Amax.apply(input, dims, keepdim))
 

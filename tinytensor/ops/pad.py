@@ -9,7 +9,7 @@ import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.arguments import array_of
+from ..autograd.arguments import array_of, check_numbers
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
@@ -55,6 +55,8 @@ def pad(
         raise TypeError(f"pad: got pad of type {type(pad).__name__}, expected a tuple of ints")
     if mode not in MODES:
         raise NotImplementedError(f"pad: got mode {mode!r}, expected one of {', '.join(MODES)}")
+    if value is not None and type(value) not in (int, float):
+        check_numbers("pad", value=value)
     if mode != "constant" and value:
         raise RuntimeError(f"pad: mode {mode!r} takes no value, got {value}")
     amounts = [operator.index(n) for n in pad]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import check_flags
+from ..autograd.arguments import check_flags, check_ints
 from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
@@ -288,6 +288,8 @@ def _avg_pool(
     name: str, dims: int, input: Any, kernel: Any, stride: Any, padding: Any, ceil_mode: bool,
     count_include_pad: bool, divisor: int | None,
 ) -> Any:  # fmt: skip
+    if divisor is not None:
+        check_ints(name, divisor_override=divisor)
     if divisor == 0:
         raise RuntimeError(f"{name}: got divisor_override 0, expected another number")
     windows = pool_windows(name, dims, input, kernel, stride, padding, 1, ceil_mode)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.arguments import array_of, require_tensor
+from ..autograd.arguments import array_of, check_ints, require_tensor
 from ..autograd.op import Op
 from ..autograd.variable import unwrap, wrap_like
 from ..backend import Array, is_array, xp
@@ -96,7 +97,8 @@ def repeat_interleave(
         input, shape = reshape(input, 1), (1,)
     counts = unwrap(repeats)
     if not is_array(counts):
-        (number,) = as_ints("repeat_interleave", repeats)
+        check_ints("repeat_interleave", repeats=repeats)
+        number = operator.index(repeats)
         if number < 0:
             raise RuntimeError(f"repeat_interleave: got {number} repeats, expected at least 0")
         return RepeatInterleave.apply(input, number, dim)
@@ -183,6 +185,7 @@ def roll(input: Tensor, shifts: Ints, dims: Any = None) -> Tensor:
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Turned by 90° k times in the plane of two dimensions, from the first towards the second."""
     ndim = array_of("rot90", input).ndim
+    check_ints("rot90", k=k)
     given = as_ints("rot90", dims)
     chosen = [normalize_dim("rot90", d, ndim) for d in given] if ndim > 1 else []
     if len(chosen) != 2 or chosen[0] == chosen[1]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..autograd.arguments import check_ints
 from ..autograd.op import Op
 from ..backend import Array, xp
 from ..out import takes_out
@@ -100,6 +101,8 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
 
     decimals: the number of places after the point; before it if negative.
     """
+    if type(decimals) is not int:
+        check_ints("round", decimals=decimals)
     return Round.apply(input, int(decimals))
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import array_of, check_flags, check_given, require_tensor
+from ..autograd.arguments import array_of, check_flags, check_given, check_numbers, require_tensor
 from ..autograd.op import Op
 from ..autograd.variable import unwrap, wrap_like
 from ..backend import Array, is_array, xp
@@ -323,7 +323,7 @@ def bucketize(
 
 def _place(name: str, sequence: Any, values: Any, right: bool, out_int32: bool) -> Any:
     refuse_complex(name, sequence, values)
-    values = _as_tensor_like(values, sequence)
+    values = _as_tensor_like(name, values, sequence)
     if not array_of(name, sequence).ndim:
         raise RuntimeError(f"{name}: got a 0-d sequence, expected at least one dimension")
     if sequence.ndim != 1 and sequence.shape[:-1] != values.shape[:-1]:
@@ -353,14 +353,15 @@ def isin(
         check_flags("isin", assume_unique=assume_unique, invert=invert)
     refuse_complex("isin", elements, test_elements)
     like = test_elements if hasattr(test_elements, "shape") else elements
-    elements, test_elements = _as_tensor_like(elements, like), _as_tensor_like(test_elements, like)
-    return Isin.apply(elements, test_elements, invert)
+    x, test = (_as_tensor_like("isin", value, like) for value in (elements, test_elements))
+    return Isin.apply(x, test, invert)
 
 
-def _as_tensor_like(value: Any, like: Any) -> Any:
+def _as_tensor_like(name: str, value: Any, like: Any) -> Any:
     """A tensor or array as it is; a Python number as a 0-d one of like's kind and library."""
     if is_array(unwrap(value)):
         return value
+    check_numbers(name, input=value)
     return wrap_like(xp(unwrap(like)).asarray(value), like)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.arguments import array_of
+from ..autograd.arguments import array_of, check_flags
 from ..autograd.site import warn
 from ..autograd.variable import unwrap, wrap_like
 from ..backend import xp
@@ -63,6 +63,8 @@ def stft(
     return_complex=False: the parts as a last dimension of size 2.
     """
     x = array_of("stft", input)
+    flags = {"onesided": onesided, "return_complex": return_complex}
+    check_flags("stft", **{what: flag for what, flag in flags.items() if flag is not None})
     if x.ndim not in (1, 2) or x.dtype.kind not in "fc":
         raise RuntimeError(
             f"stft: got {x.dtype} of shape {x.shape}, expected a float or complex tensor (L) or "

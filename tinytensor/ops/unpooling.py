@@ -15,6 +15,7 @@ from ..autograd.variable import unwrap, wrap_like
 from ..backend import xp
 from ..errors import ShapeError
 from .autocast import in_float32
+from .dims import as_ints
 from .parse_index import outside
 from .pooling import check_image
 from .promote import require_float
@@ -72,6 +73,9 @@ def _unpool(
         raise ShapeError(
             f"{name}: got indices of shape {places.shape}, expected {x.shape}, input's"
         )
+    for what, given in (("kernel_size", kernel), ("stride", stride), ("padding", padding)):
+        if isinstance(given, (tuple, list)) and len(given) not in (0, dims):
+            raise ShapeError(f"{name}: got {what} {tuple(given)}, expected one int or {dims} ints")
     kernel = sizes(name, "kernel_size", kernel, dims)
     stride = kernel if stride in (None, (), []) else sizes(name, "stride", stride, dims)
     padding = sizes(name, "padding", padding, dims, least=0)
@@ -97,7 +101,7 @@ def _output_size(
     )
     if given is None:
         return usual
-    wanted = tuple(map(int, given))
+    wanted = as_ints(name, given)
     if len(wanted) == len(size) + 2:
         wanted = wanted[2:]
     if len(wanted) != len(size):

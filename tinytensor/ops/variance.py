@@ -6,7 +6,7 @@ import importlib
 import math
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.arguments import array_of, check_flags, check_given, require_tensor
+from ..autograd.arguments import array_of, check_flags, check_given, check_numbers, require_tensor
 from ..autograd.op import Op
 from ..backend import Array, xp
 from ..dtype import to_numpy_dtype
@@ -92,6 +92,10 @@ def _variance_arguments(name: str, input: Any, dim: Any, unbiased: Any, correcti
     """(dims, correction) from either form: var(x, dim, unbiased) or var(x, correction=c)."""
     if isinstance(dim, bool):  # var(x, False)
         dim, unbiased = None, dim
+    if unbiased is not None and type(unbiased) is not bool:
+        check_flags(name, unbiased=unbiased)
+    if isinstance(dim, (tuple, list)) and any(isinstance(d, bool) for d in dim):
+        raise TypeError(f"{name}: got dim = {dim!r}, expected ints")
     if unbiased is not None and correction is not None:
         raise TypeError(f"{name}: got both unbiased and correction, expected only one of them")
     if correction is None:
@@ -259,6 +263,7 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The p-norm of input − other."""
     check_given("dist", other=other)
     require_tensor("dist", input)
+    check_numbers("dist", p=p)
     return norm(input - other, p)
 
 
