@@ -144,4 +144,8 @@ class ModuleState(StateDict):
         return self._apply(lambda tensor: tensor.to(dst_type))
 
     def share_memory(self) -> Any:
+        """`Tensor.share_memory_` for all parameters and buffers."""
+        module: Any = self
+        for tensor in (*module.parameters(), *module.buffers()):
+            tensor.share_memory_()
         return self

@@ -11,6 +11,7 @@ from tinytensor.autograd.variable import Variable, wrap
 from tinytensor.devices import to_device
 from tinytensor.errors import ShapeError
 from tinytensor.interop import rebuild
+from tinytensor.storage import check_may_be_copied
 from tinytensor.tensor import Tensor, fill
 
 # fmt: off
@@ -188,6 +189,7 @@ class UninitializedTensorMixin(Tensor):
         return copy
 
     def __reduce__(self) -> tuple:
+        check_may_be_copied(self.array)
         array = to_device(self.data.array, "cpu")
         return rebuild, (type(self), array, self._tracked), self.__dict__ or None
 

@@ -21,7 +21,15 @@ from .methods import Methods
 from .ops.broadcast import expands_to
 from .ops.convert import copy_of
 from .ops.promote import is_operand
-from .storage import TypedStorage, UntypedStorage, resize, share
+from .storage import (
+    TypedStorage,
+    UntypedStorage,
+    check_may_be_copied,
+    is_shared_array,
+    resize,
+    share,
+    share_with_forks,
+)
 
 
 class Interop(Methods):
@@ -61,8 +69,16 @@ class Interop(Methods):
         return False
 
     def is_shared(self) -> bool:
-        """False on the CPU: processes share no memory. True on a GPU, as in PyTorch."""
-        return self.is_cuda
+        """True after `share_memory_`, and on a GPU, as in PyTorch."""
+        return self.is_cuda or is_shared_array(self.array)
+
+    def share_memory_(self) -> Any:
+        """Move the elements into memory that processes forked from now on share.
+
+        Views that were made before keep the old memory. A tensor with shared memory is refused by a
+        process that is spawned, not forked. No effect on a GPU.
+        """
+        return share_with_forks(self)
 
     def is_same_size(self, other: Any) -> bool:
         """Whether `other` has the same shape."""
@@ -250,6 +266,7 @@ class Interop(Methods):
 
     def __reduce__(self) -> tuple:
         """For pickle: values, dtype, requires_grad and attributes, but not the graph."""
+        check_may_be_copied(self.array)
         array = devices.to_device(self.array, "cpu")
         return rebuild, (type(self), array, self.requires_grad), self.__dict__ or None
 

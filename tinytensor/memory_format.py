@@ -21,6 +21,7 @@ class MemoryFormat:
 
 
 contiguous_format = MemoryFormat("contiguous_format")
+legacy_contiguous_format = contiguous_format
 preserve_format = MemoryFormat("preserve_format")
 channels_last = MemoryFormat("channels_last")
 channels_last_3d = MemoryFormat("channels_last_3d")
@@ -29,6 +30,6 @@ sparse_coo = MemoryFormat("sparse_coo")
 sparse_csr = MemoryFormat("sparse_csr")
 
 __all__ = [
-    "channels_last", "channels_last_3d", "contiguous_format", "preserve_format", "sparse_coo",
-    "sparse_csr", "strided",
+    "channels_last", "channels_last_3d", "contiguous_format", "legacy_contiguous_format",
+    "preserve_format", "sparse_coo", "sparse_csr", "strided",
 ]  # fmt: skip

@@ -9,6 +9,8 @@ Enough for programs that ask where a tensor lives and how large its memory is:
 from __future__ import annotations
 
 import math
+import mmap
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -138,6 +140,36 @@ def share(tensor: Any, source: Any) -> Any:
         raise RuntimeError(f"set_: got dtype {array.dtype}, expected {tensor.array.dtype}")
     tensor.array, tensor._writes = array.view(), writes_of(source)
     return finish_write(tensor)
+
+
+def share_with_forks(tensor: Any) -> Any:
+    """Tensor.share_memory_: move the elements into memory that processes forked later share."""
+    if not isinstance(tensor.array, np.ndarray) or is_shared_array(tensor.array):
+        return tensor
+    if tensor._view is not None:
+        raise RuntimeError("share_memory_: got a view, expected the tensor that owns the memory")
+    array = tensor.array
+    shared: Any = np.ndarray(array.shape, array.dtype, mmap.mmap(-1, max(array.nbytes, 1)))
+    shared[...] = array
+    tensor.array = shared
+    return tensor
+
+
+def is_shared_array(array: Any) -> bool:
+    """Whether an array is in memory that `share_with_forks` made."""
+    while isinstance(array, np.ndarray):
+        array = array.base
+    return isinstance(array, mmap.mmap)
+
+
+def check_may_be_copied(array: Any) -> None:
+    """Refuse to pickle shared memory for a process that is spawned: it would get a copy."""
+    context = sys.modules.get("multiprocessing.context")
+    if context is not None and context.get_spawning_popen() is not None and is_shared_array(array):
+        raise RuntimeError(
+            "share_memory_: a spawned process would get a copy of a tensor with shared memory; "
+            "fork it: multiprocessing.set_start_method('fork')"
+        )
 
 
 def _check_free(name: str, tensor: Any, recording: bool) -> None:

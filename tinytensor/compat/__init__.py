@@ -4,7 +4,7 @@ amp.py            autocast: products in bfloat16, losses in float32, on a CPU
 grad_scaler.py    GradScaler
 cuda_amp.py       the same under their older names
 backends/         flags of cuDNN, MKL …
-distributed.py    one process, of rank 0
+distributed/      one process, of rank 0, and its collectives
 checkpoint_wrapper.py, sharding.py  models split among processes (FSDP, DTensor): names that raise
 functional.py     torch.functional
 fx.py             wrap returns its argument; there is no symbolic tracing
@@ -23,6 +23,9 @@ cpp_extension.py, hub.py, model_zoo.py, nested.py  do not exist: their functions
 dlpack.py, types.py, overrides.py  annotations; no class overrides functions
 old_forms.py      LongTensor, FloatTensor …, set_default_tensor_type
 parallel_functions.py  Broadcast and ReduceAddCoalesced, which raise: there is one device
+settings.py       questions and settings: get_device, typename, set_num_interop_threads
+export.py, library.py  torch.export, which raises; torch.library: ops of one's own
+cpu.py            torch.cpu: streams and events of a CPU
 version.py        the version of PyTorch whose names are followed
 distribution_files.py  import paths of torch.distributions
 einops_backend.py einops on tensors
@@ -33,13 +36,14 @@ from .. import memory_format
 from ..autograd.old_variable import Variable as Variable
 from ..memory_format import *
 from . import alias as alias
-from . import amp, distribution_files, no_effect, old_forms
+from . import amp, distribution_files, no_effect, old_forms, settings
 from . import einops_backend as einops_backend
 from .amp import *
 from .no_effect import *
 from .no_effect import _assert as _assert
 from .no_effect import _check as _check
 from .old_forms import *
+from .settings import *
 
 # {import path: the module it stands for}. A row also holds for the modules inside a package.
 # Nothing is imported before its path is used, as a module or as an attribute of tinytensor.
@@ -94,6 +98,8 @@ PATHS = {
     "tinytensor.ao": "tinytensor.compat.quantization",
     "tinytensor.ao.quantization": "tinytensor.compat.quantization",
     "tinytensor.compiler": "tinytensor.compat.compiler",
+    "tinytensor.cpu": "tinytensor.compat.cpu",
+    "tinytensor.export": "tinytensor.compat.export",
     "tinytensor.fx": "tinytensor.compat.fx",
     "tinytensor.fx.graph_module": "tinytensor.compat.fx",
     "tinytensor.fx.node": "tinytensor.compat.fx",
@@ -102,6 +108,7 @@ PATHS = {
     "tinytensor.jit.annotations": "tinytensor.compat.jit",
     "tinytensor.mps": "tinytensor.compat.mps",
     "tinytensor.multiprocessing": "tinytensor.compat.multiprocessing",
+    "tinytensor.library": "tinytensor.compat.library",
     "tinytensor.nn": "nn",
     "tinytensor.hub": "tinytensor.compat.hub",
     "tinytensor.nested": "tinytensor.compat.nested",
@@ -143,3 +150,4 @@ __all__ += amp.__all__
 __all__ += memory_format.__all__
 __all__ += no_effect.__all__
 __all__ += old_forms.__all__
+__all__ += settings.__all__
