@@ -26,6 +26,8 @@ ROWS = [
     Row("topk", T(2, 5, distinct=True), 5, sorted=True),
     Row("topk", T(2, 5, distinct=True), 0),
     Row("topk", T(), 1),
+    Row("topk", T(3, 40, distinct=True), 4),  # few of many are found without sorting all
+    Row("topk", T(40, 3, distinct=True), 10, 0, largest=False),
     Row("topk", V([[7, 1, 5], [2, 9, 4]]), 2, order=0),
     Row("kthvalue", T(2, 5, distinct=True), 2, empty=True),
     Row("kthvalue", T(4, 3, distinct=True), 4, dim=0, keepdim=True),

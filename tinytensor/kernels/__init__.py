@@ -15,6 +15,7 @@ by Numba and run on large arrays. Adam, gradient clipping and decoding ask for t
     cross_entropy.py   cross_entropy with class numbers
     dropout.py         x·mask·scale
     embedding.py       the gradients of embedding and of indexing
+    group_norm.py      group_norm and instance_norm
     layer_norm.py      layer_norm and rms_norm over the last dimensions
     linear.py          x·Wᵀ + b
     matmul.py          products of matrices

@@ -11,13 +11,14 @@ from ..backend import Array
 from .layer_norm import NEAR, gradient
 from .machinery.compile import parallel, part
 from .machinery.contiguous import contiguous, flat
-from .machinery.memory import empty
+from .machinery.memory import copy, empty
 from .machinery.vector_math import f32, minus, plus, times
 
 # Means are summed in float64: additions of equal numbers round in the same direction, and the mean
 # may be small compared with the sum's error. The other sums are float32 over this many positions at
 # a time, which is faster.
 POSITIONS = 512
+SHORT = 8  # positions below which samples are laid out one after another
 
 
 @part
@@ -135,8 +136,20 @@ def batch_norm_gradient(start, stop, x, weight, eps, centers, variances, g, dx, 
 
 
 def _lines(x: Array) -> Array:
-    """(N, C, …) → (N, C, L)"""
-    return contiguous(x.reshape(*x.shape[:2], math.prod(x.shape[2:])))
+    """(N, C, …) → (N, C, L); with few positions (1, C, N·L), as short lines are slow"""
+    length = math.prod(x.shape[2:])
+    if length >= SHORT:
+        return contiguous(x.reshape(*x.shape[:2], length))
+    return copy(x.reshape(*x.shape[:2], length).swapaxes(0, 1)).reshape(1, x.shape[1], -1)
+
+
+def _from_lines(lines: Array, shape: tuple) -> Array:
+    """`_lines`, backwards; in the same memory if it is in order."""
+    if lines.shape[0] == shape[0]:
+        return lines.reshape(shape)
+    # (1, C, N·L) → (C, N, …) → (N, C, …)
+    turned = lines.reshape(shape[1], shape[0], *shape[2:])
+    return copy(turned.swapaxes(0, 1))
 
 
 def batch_norm_forward(
@@ -152,15 +165,16 @@ def batch_norm_forward(
     channels = x.shape[1]
     scale = np.ones(channels, np.float32) if weight is None else flat(weight)
     shift = np.zeros(channels, np.float32) if bias is None else flat(bias)
-    y, (centers, variances) = empty(x.shape), np.empty((2, channels), np.float32)
-    batch_norm(channels, _lines(x), scale, shift, f32(eps), _lines(y), centers, variances)
+    lines, (centers, variances) = _lines(x), np.empty((2, channels), np.float32)
+    y = empty(lines.shape)
+    batch_norm(channels, lines, scale, shift, f32(eps), y, centers, variances)
     kept = (1, channels) + (1,) * (x.ndim - 2)  # (C) → (1, C, 1, …)
     centers, variances = centers.reshape(kept), variances.reshape(kept)
     op.remember("center_of", centers)
     op.remember("mean_square", variances)
     if observe is not None:
         observe(centers, variances)
-    return y
+    return _from_lines(y, x.shape)
 
 
 def batch_norm_backward(op: Any, g: Array) -> tuple:
@@ -170,18 +184,19 @@ def batch_norm_backward(op: Any, g: Array) -> tuple:
         return NotImplemented
     channels = x.shape[1]
     scale = np.ones(channels, np.float32) if weight is None else flat(weight)
-    dx, (dw, db) = empty(x.shape), np.empty((2, channels), np.float32)
+    lines, (dw, db) = _lines(x), np.empty((2, channels), np.float32)
+    dx = empty(lines.shape)
     batch_norm_gradient(
         channels,
-        _lines(x),
+        lines,
         scale,
         f32(op.eps),
         flat(centers),
         flat(variances),
         _lines(g),
-        _lines(dx),
+        dx,
         dw,
         db,
     )
     shape = (channels,) + (1,) * (x.ndim - 2)  # (C) → (C, 1, …), as weight and bias
-    return dx, dw.reshape(shape), db.reshape(shape)
+    return _from_lines(dx, x.shape), dw.reshape(shape), db.reshape(shape)

@@ -291,10 +291,9 @@ def _with_lines_as_channels(
     x (N, O, 1, count), w (O, C/G, kH, kW) → (O, C/G·kH, kW), y (N, C·kH, W) → (N, C, H, W). In one
     dimension, each element of y is a channel.
     """
-    height, inner = windows.kernel[0], (dimensions[1:] for dimensions in windows)
-    if len(windows.kernel) == 1:
-        inner = ((1,), (1,), (1,), (0,), (1,), (1,))
-    inner = type(windows)(*inner)
+    height, one = windows.kernel[0], ((1,), (1,), (1,), (0,), (1,), (1,))
+    rest = one if len(windows.kernel) == 1 else (dimensions[1:] for dimensions in windows)
+    inner = type(windows)(*rest)
     x = x.reshape(*x.shape[:2], *inner.counts)
     w = w.reshape(w.shape[0], w.shape[1] * height, *inner.kernel)
     y = _transposed(x, w, None if b is None else np.repeat(b, height), inner, groups)

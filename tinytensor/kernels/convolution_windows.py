@@ -117,7 +117,7 @@ def spread(c, columns, output, begin, together, parts, p, b, y):
 
 
 class Plane(NamedTuple):
-    """A plane of y: the elements [top + i·down, left + j·right], for i < lines, j < count."""
+    """A plane of y: the elements [top + i·down, left + j·right], for i < lines, j < across."""
 
     row: int  # the first of its rows
     windows: int  # rows for each sample
@@ -128,7 +128,7 @@ class Plane(NamedTuple):
     down: int
     right: int
     lines: int
-    count: int
+    across: int
 
 
 class Rows(NamedTuple):
@@ -215,7 +215,7 @@ def better_backward(windows: Any, channels: int, outputs: int, samples: int) -> 
     width = places_of(windows, channels, outputs, 0).geometry[7]
     runs = mine = 0
     for plane in rows_backward(windows, channels, outputs, 1, 1).planes:
-        runs += plane.depth * _whole((plane.lines - 1) * width + plane.count) * channels
+        runs += plane.depth * _whole((plane.lines - 1) * width + plane.across) * channels
         mine += plane.depth * plane.windows * _whole(channels)
     packing = PACKING * channels * outputs * math.prod(windows.kernel)
     return samples * mine + packing < GAIN * samples * runs

@@ -31,9 +31,9 @@ Losses
 
 Shared by them, without an op to call
     promote (dtypes), dims (arguments that name dimensions), parse_index,
-    accumulate (y[i] += x), windows, blockwise (large arrays in blocks), loss_reduction (mean, sum
-    or none), return_types, half_precision (float16 and bfloat16), autocast, autocast_rules and
-    autocast_setting (16 bits for products)
+    accumulate (y[i] += x), order (of sorting), windows, blockwise (large arrays in blocks),
+    loss_reduction (mean, sum or none), return_types, half_precision (float16 and
+    bfloat16), autocast, autocast_rules and autocast_setting (16 bits for products)
 """
 
 from typing import TYPE_CHECKING

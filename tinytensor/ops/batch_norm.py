@@ -29,11 +29,14 @@ class BatchNorm(LayerNorm):
     forward, backward = LayerNorm.forward, LayerNorm.backward  # with a kernel of their own
 
 
+@accelerated("group_norm")
 class InstanceNorm(LayerNorm):
     """y = w·n + b, n = (x − mean x)·s;  dx, dw, db = as in LayerNorm
 
     Mean and variance are over the positions of each channel of each sample.
     """
+
+    forward, backward = LayerNorm.forward, LayerNorm.backward  # with a kernel of their own
 
 
 class RunningStatistics:

@@ -15,6 +15,7 @@ from ..autograd.op import Op
 from ..autograd.variable import unwrap
 from ..backend import Array, xp
 from ..errors import ShapeError
+from ..kernels.machinery.route import fast_version
 from ..out import takes_out
 from .accumulate import add_rows
 from .broadcast import atleast_1d, broadcast_to, common_shape
@@ -98,6 +99,23 @@ def flat_positions(shape: tuple, dim: int, index: Array) -> Array:
     return positions
 
 
+def _adds_rows(shape: tuple, dim: int, index: Array) -> bool:
+    """True for an index that was expanded from (N, 1, …): whole rows are added."""
+    same = index.shape[1:] == shape[1:] and math.prod(shape[1:]) > 1
+    return dim == 0 and same and index.ndim > 1 and not any(index.strides[1:])
+
+
+def _added_along_lines(y: Array, dim: int, index: Array, x: Array) -> bool:
+    """y[…, index[…, j]] += x[…, j] along the last dimension, if a kernel pays."""
+    if dim != y.ndim - 1 or index.shape[:-1] != y.shape[:-1] or not index.size:
+        return False
+    kernel = fast_version("embedding", "add_along_lines", (x, y), written=False)
+    if kernel is None or outside(index, 0, y.shape[dim]) is not None:
+        return False
+    kernel(x, index, y)
+    return True
+
+
 # ------------------------------------------------------------------------------------------
 # Along a dimension
 # ------------------------------------------------------------------------------------------
@@ -139,13 +157,16 @@ class Ungather(Op):
 
     def forward(self, x: Array, shape: tuple, dim: int, index: Array) -> Array:
         self.dim = dim
+        total = xp(x).zeros(shape, dtype=x.dtype)
         if index.shape[dim] == 1:  # no place is read twice
-            y = xp(x).zeros(shape, dtype=x.dtype)
-            y[_places(dim, index)] = x
-            return y
-        total = xp(x).zeros(math.prod(shape), dtype=x.dtype)
-        add_rows(total, flat_positions(shape, dim, index).reshape(-1), x.reshape(-1))
-        return total.reshape(shape)
+            total[_places(dim, index)] = x
+        elif _adds_rows(shape, dim, index):
+            column = (slice(None),) + (0,) * (index.ndim - 1)
+            add_rows(total, index[column], x)
+        elif not _added_along_lines(total, dim, index, x):
+            flat = total.reshape(-1)
+            add_rows(flat, flat_positions(shape, dim, index).reshape(-1), x.reshape(-1))
+        return total
 
     def backward(self, g: Any) -> Any:
         (index,) = self.saved

@@ -90,11 +90,14 @@ class LayerNorm(Op):
         return dx, g * n if self.needs(1) else None, g
 
 
+@accelerated("group_norm")
 class GroupNorm(LayerNorm):
     """y = w·n + b, n = (x − mean x)·s;  dx, dw, db = as in LayerNorm
 
     Mean and variance are over the channels of one group and their positions.
     """
+
+    forward, backward = LayerNorm.forward, LayerNorm.backward  # with a kernel of their own
 
 
 @accelerated("layer_norm")

@@ -36,6 +36,8 @@ def outside(array: Array, low: int, high: int) -> int | None:
     """An element of an integer array that is not in low … high − 1; None if there is none."""
     if not array.size:
         return None
+    if 0 in array.strides:  # expanded: each number once
+        array = array[tuple(slice(1 if step == 0 else None) for step in array.strides)]
     if low == 0 and array.dtype is INT64 and array.view(np.uint64).max() < high:
         return None  # the usual case with one search: as uint64, a negative number is a large one
     smallest, largest = int(array.min()), int(array.max())

@@ -18,6 +18,7 @@ from .convert import contiguous
 from .dims import accepts_axis, normalize_dim
 from .gather import Gather, gather
 from .minmax import check_not_empty, pick
+from .order import Argsort
 from .parse_index import along
 from .promote import cast, refuse_complex
 
@@ -30,27 +31,16 @@ if TYPE_CHECKING:
 # ------------------------------------------------------------------------------------------
 
 
-class Argsort(Op):
-    """y = the indices that sort x along dim, stably, NaN last;  no gradient"""
-
-    differentiable = False
-
-    def forward(self, x: Array, dim: int, descending: bool) -> Array:
-        library = xp(x)
-        if not descending:
-            return library.argsort(x, axis=dim, kind="stable")
-        # Reading an ascending order from the end would also reverse equal elements. So reverse
-        # x before sorting, too, and count its indices from the end.
-        from_end = library.argsort(library.flip(x, dim), axis=dim, kind="stable")
-        return x.shape[dim] - 1 - library.flip(from_end, dim)
-
-
-def _order(name: str, input: Any, dim: Any, descending: bool) -> tuple[Any, Any, int]:
-    """(input with at least one dim, indices that sort it, dim)"""
+def _order(
+    name: str, input: Any, dim: Any, descending: bool, few: Any = None
+) -> tuple[Any, Any, int]:
+    """(input with at least one dim, indices that sort it, or the first `few` of them, dim)"""
     dim = normalize_dim(name, dim, array_of(name, input).ndim)
     refuse_complex(name, input)
     line = atleast_1d(input)
-    return line, Argsort.apply(line, dim, bool(descending)), dim
+    if not isinstance(few, int):
+        few = None
+    return line, Argsort.apply(line, dim, bool(descending), few), dim
 
 
 @takes_out("same dtype")
@@ -97,7 +87,7 @@ def topk(
         check_flags("topk", largest=largest, sorted=sorted)
     if type(dim) is bool:  # topk(k, True): dim was left out
         raise TypeError(f"topk: got dim = {dim}, expected an int")
-    line, indices, dim = _order("topk", input, dim, largest)
+    line, indices, dim = _order("topk", input, dim, largest, k)
     if not 0 <= k <= line.shape[dim]:
         raise RuntimeError(
             f"topk: got k = {k}, expected 0 to {line.shape[dim]}, the length of dim {dim} of shape "
@@ -118,7 +108,7 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> ret
     """(values, indices) of the k-th smallest element along `dim`; k counts from 1."""
     if type(keepdim) is not bool:
         check_flags("kthvalue", keepdim=keepdim)
-    line, indices, dim = _order("kthvalue", input, dim, False)
+    line, indices, dim = _order("kthvalue", input, dim, False, k)
     check_not_empty("kthvalue", line, (dim,))
     if not 1 <= k <= line.shape[dim]:
         raise RuntimeError(

@@ -11,8 +11,10 @@ from ..autograd.op import Op
 from ..autograd.variable import unwrap, wrap
 from ..backend import Array, xp
 from ..errors import ShapeError
+from ..kernels.machinery.route import fast_version
 from ..ops.accumulate import add_rows
 from ..ops.linear import check_expands
+from ..ops.parse_index import outside
 from ..tensor import Tensor
 from .coo import SparseCooTensor
 from .tensor import SparseTensor
@@ -51,6 +53,11 @@ def product_of(values: Array, x: Array, rows: Array, columns: Array, count: int)
         return y
     if library is not np:
         library.add.at(y, rows, values[:, None] * x[columns])
+        return y
+    kernel = fast_version("embedding", "add_products", (values, x, y), written=False)
+    inside = outside(rows, 0, count) is None and outside(columns, 0, len(x)) is None
+    if kernel is not None and inside and rows.dtype == columns.dtype == np.int64:
+        kernel(values, x, rows, columns, y)
         return y
     if np.any(rows[1:] < rows[:-1]):
         order = rows.argsort(kind="stable")
