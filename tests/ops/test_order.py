@@ -10,7 +10,7 @@ from tinytensor.ops.order import first_in_order, in_order
 
 
 @pytest.mark.parametrize("shape, dim", [((5, 40), 1), ((40, 5), 0), ((3, 40, 4), 1), ((100,), 0)])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.uint8])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.int16])
 @pytest.mark.parametrize("descending", [True, False])
 def test_first_in_order(shape, dim, dtype, descending):
     distinct = np.random.default_rng(0).permutation(np.prod(shape)).reshape(shape).astype(dtype)
