@@ -101,7 +101,7 @@ class Watched:
 
     def _without_inputs(self) -> None:
         """No gradient will reach the inputs: call the hooks at the outputs."""
-        if self.after:
+        if self.after and self.full:
             warnings.warn(
                 f"{type(self.module).__name__}: a full backward hook is called with the gradients "
                 "of the outputs only, since no inputs require gradients",

@@ -187,6 +187,7 @@ def test_same_as_pytorch(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         with warnings.catch_warnings():
             if library is torch:
                 warnings.simplefilter("ignore")  # its own, about old ways
+            warnings.filterwarnings("ignore", message=".*number first is deprecated")
             start = runs[0].start if runs else None
             with torch.backends.__allow_nonbracketed_mutation():  # see test_flags_may_be_set
                 runs.append(Run(name, library, start, tmp_path / library.__name__))
