@@ -64,7 +64,14 @@ class Module(ModuleState, ModuleHooks):
     _buffers: dict[str, Tensor | None]
     _modules: dict[str, Module | None]
 
-    def __init__(self) -> None:
+    call_super_init = False  # True: __init__ passes its arguments on to the next base class
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if (args or kwargs) and not self.call_super_init:
+            raise TypeError(
+                f"{type(self).__name__}: Module.__init__ got {len(args) + len(kwargs)} arguments, "
+                "expected none; set call_super_init = True to pass them on"
+            )
         set_attribute = super().__setattr__
         set_attribute("training", True)
         set_attribute("_parameters", {})
@@ -73,6 +80,8 @@ class Module(ModuleState, ModuleHooks):
         set_attribute("_transient", set())  # names of buffers that are not saved
         set_attribute("_hooks", None)
         set_attribute("_paths", (0, {}))
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Compute the output; every subclass defines its own."""
@@ -286,8 +295,8 @@ class Module(ModuleState, ModuleHooks):
             for name, child in reversed(module._modules.items()):
                 stack.append((f"{path}.{name}" if path else name, child))
 
-    def modules(self) -> Iterator[Module]:
-        for _, module in self.named_modules():
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Module]:
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
@@ -356,6 +365,8 @@ class Module(ModuleState, ModuleHooks):
         parent = self.get_submodule(path)
         if strict and name not in parent._modules:
             raise AttributeError(f"set_submodule: there is no module {target!r}, and strict=True")
+        if name not in parent._modules and hasattr(parent, name):
+            raise AttributeError(f"set_submodule: {target!r} is there already, and not a Module")
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:

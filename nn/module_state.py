@@ -89,6 +89,8 @@ class ModuleState(StateDict):
     def to(self, *args: Any, **kwargs: Any) -> Any:
         """Move to a device and/or convert floating point parameters and buffers to a dtype."""
         kwargs.pop("non_blocking", None)
+        if kwargs.pop("copy", False):
+            raise RuntimeError("to: a module is always changed itself; leave copy=True out")
         for value in (*args, *kwargs.values()):
             if isinstance(value, tt.dtype) and not (value.is_floating_point or value.is_complex):
                 raise TypeError(

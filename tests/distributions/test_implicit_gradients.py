@@ -160,3 +160,22 @@ def test_a_draw_may_be_written_to(make):
         draw.pow(2).sum().backward()
         found.append(a.grad.tolist())
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("dtype", [tt.float32, tt.float64])
+@pytest.mark.parametrize("a", [0.001, 0.01, 0.1])
+def test_small_concentrations_have_gradients(a, dtype):
+    """Most draws round to 0 or 1, where there is none: they stay just inside, as in PyTorch."""
+    tt.manual_seed(0)
+    for shape in ((200, 2), (200, 3)):
+        concentration = tt.full(shape, a, dtype=dtype, requires_grad=True)
+        drawn = tt.distributions.Dirichlet(concentration).rsample()
+        assert bool(((drawn > 0) & (drawn < 1)).all())
+        drawn[:, 0].sum().backward()
+        assert concentration.grad is not None
+        assert bool(concentration.grad.isfinite().all())
+    for argument in range(2):
+        pair = [tt.full((200,), a, dtype=dtype) for _ in range(2)]
+        pair[argument].requires_grad_()
+        tt.distributions.Beta(*pair).rsample().sum().backward()
+        assert bool(pair[argument].grad.isfinite().all())

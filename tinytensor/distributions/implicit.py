@@ -195,4 +195,6 @@ def standard_gamma(concentration: Tensor) -> Tensor:
 def standard_dirichlet(concentration: Tensor) -> Tensor:
     """A draw from Dirichlet(concentration), with a gradient."""
     drawn = draw_log_gamma(concentration).softmax(-1).to(concentration.dtype)
+    limits = finfo(concentration.dtype)  # at 0 and 1 there is no gradient
+    drawn = drawn.clamp(limits.tiny, 1 - limits.eps / 2)
     return DirichletDraw.apply(concentration, drawn)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Any
 
 from ..autograd.arguments import (
     array_of,
@@ -12,12 +13,13 @@ from ..autograd.arguments import (
     check_numbers,
     require_tensor,
 )
+from ..autograd.variable import unwrap, wrap_like
 from ..backend import xp
 from ..errors import ShapeError
 from ..out import takes_out
 from .autocast import in_float32
 from .broadcast import broadcast_tensors
-from .clamp import clamp_min
+from .clamp import clamp_min, where
 from .dims import accepts_axis
 from .index import Index
 from .promote import promote_float, refuse_complex, require_float
@@ -100,7 +102,7 @@ def cdist(
     columns = x2.reshape((*x2.shape[:-2], 1, *x2.shape[-2:]))
     if not x1.shape[-1]:
         return (rows - columns).sum(-1)  # zeros; the norm of nothing is not defined for every p
-    return norm(rows - columns, p, -1)
+    return _length(rows - columns, p)
 
 
 @in_float32
@@ -113,7 +115,16 @@ def pdist(input: Tensor, p: float = 2) -> Tensor:
     if p < 0:
         raise RuntimeError(f"pdist: got p={p}, expected at least 0")
     first, second = xp(array).triu_indices(array.shape[0], 1)
-    return norm(Index.apply(input, (first,)) - Index.apply(input, (second,)), p, -1)
+    return _length(Index.apply(input, (first,)) - Index.apply(input, (second,)), p)
+
+
+def _length(difference: Any, p: float) -> Any:
+    """‖difference‖ₚ over the last dimension. Unlike `norm`, NaN for a NaN also if p is 0."""
+    y = norm(difference, p, -1)
+    x = unwrap(difference)
+    if p or not (x != x).any():
+        return y
+    return where(wrap_like((x != x).any(-1), y), math.nan, y)
 
 
 __all__ = ["cdist", "cosine_similarity", "normalize", "pairwise_distance", "pdist"]

@@ -6,6 +6,7 @@ mean, divide by the standard deviation, then scale by `weight` and shift by `bia
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -232,6 +233,10 @@ def group_norm(
         raise ShapeError(
             f"group_norm: x {shape} has {channels} channels, which is not a multiple of "
             f"num_groups={num_groups}"
+        )
+    if input.numel() and samples * channels // num_groups * math.prod(shape[2:]) == 1:
+        raise ValueError(
+            f"group_norm: expected more than 1 value per group, got x of shape {shape}"
         )
     check_parameter("group_norm", "weight", weight, (channels,), "axis 1", input)
     check_parameter("group_norm", "bias", bias, (channels,), "axis 1", input)

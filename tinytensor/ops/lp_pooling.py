@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.arguments import array_of, check_flags
 from .pad import pad
-from .pooling import avg_pool1d, avg_pool2d, avg_pool3d
+from .pooling import avg_pool1d, avg_pool2d, avg_pool3d, max_pool1d, max_pool2d, max_pool3d
 from .power import pow
 from .promote import require_float
 from .rectifier import relu
@@ -25,6 +26,8 @@ def lp_pool1d(
     """`lp_pool2d` over lines: (N, C, L) or (C, L)."""
     if type(ceil_mode) is not bool:
         check_flags("lp_pool1d", ceil_mode=ceil_mode)
+    if abs(norm_type) == math.inf:
+        return _extreme(max_pool1d, input, norm_type, kernel_size, stride, ceil_mode)
     mean = avg_pool1d(_power("lp_pool1d", input, norm_type), kernel_size, stride, 0, ceil_mode)
     return _root(mean, norm_type, kernel_size, 1)
 
@@ -40,6 +43,8 @@ def lp_pool2d(
     """
     if type(ceil_mode) is not bool:
         check_flags("lp_pool2d", ceil_mode=ceil_mode)
+    if abs(norm_type) == math.inf:
+        return _extreme(max_pool2d, input, norm_type, kernel_size, stride, ceil_mode)
     mean = avg_pool2d(_power("lp_pool2d", input, norm_type), kernel_size, stride, 0, ceil_mode)
     return _root(mean, norm_type, kernel_size, 2)
 
@@ -51,8 +56,19 @@ def lp_pool3d(
     """`lp_pool2d` over volumes: (N, C, D, H, W) or (C, D, H, W)."""
     if type(ceil_mode) is not bool:
         check_flags("lp_pool3d", ceil_mode=ceil_mode)
+    if abs(norm_type) == math.inf:
+        return _extreme(max_pool3d, input, norm_type, kernel_size, stride, ceil_mode)
     mean = avg_pool3d(_power("lp_pool3d", input, norm_type), kernel_size, stride, 0, ceil_mode)
     return _root(mean, norm_type, kernel_size, 3)
+
+
+def _extreme(
+    max_pool: Callable, input: Any, p: float, kernel: Any, stride: Any, ceil_mode: bool
+) -> Any:
+    """The largest |x| of each window for p = ∞, the smallest for p = −∞."""
+    if p > 0:
+        return max_pool(abs(input), kernel, stride, 0, 1, ceil_mode)
+    return -max_pool(-abs(input), kernel, stride, 0, 1, ceil_mode)
 
 
 def _power(name: str, input: Any, p: float) -> Any:

@@ -78,6 +78,11 @@ def pad(
         return Pad.apply(input, tuple(widths), 0 if value is None else value)
     if mode != "circular" and setting.active is not None:
         (input,) = full((input,))
+    padded = len(amounts) // 2
+    if mode != "circular" and 0 in shape[max(len(shape) - padded - 1, 0) :]:
+        raise ShapeError(
+            f"pad: got shape {shape} in mode {mode!r}, expected no empty dimension but the batch"
+        )
     for dim, (before, after) in enumerate(widths):
         if before or after:
             index = _source(mode, input, dim, before, after)

@@ -6,6 +6,7 @@ At a corner the slope is the one that PyTorch takes: that of the left piece for 
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..autograd.variable import Variable
 from ..backend import Array, xp
 from ..create.generator import generator_for
 from ..create.memory_errors import named_if_out_of_memory
+from ..dtype import FLOATS, finfo
 from ..errors import ShapeError
 from ..kernels.machinery.route import accelerated
 from .clamp import where
@@ -157,6 +159,8 @@ def rrelu(
     """
     if type(training) is not bool:
         check_flags("rrelu", training=training)
+    if not math.isfinite(lower) or not math.isfinite(upper):
+        raise RuntimeError(f"rrelu: got lower={lower} and upper={upper}, expected finite numbers")
     if lower > upper:
         raise RuntimeError(f"rrelu: got lower={lower}, expected at most upper={upper}")
     if inplace:
@@ -312,6 +316,9 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """x brought nearer to 0 by lambd, and 0 where |x| ≤ lambd, elementwise."""
     if lambd < 0:
         raise RuntimeError(f"softshrink: got lambd={lambd}, expected 0 or more")
+    dtype = array_of("softshrink", input).dtype
+    if dtype.kind in FLOATS and lambd > finfo(dtype).max:
+        raise RuntimeError(f"softshrink: got lambd={lambd}, expected at most {finfo(dtype).max}")
     return Softshrink.apply(as_float("softshrink", input), float(lambd))
 
 
