@@ -41,6 +41,16 @@ def operator(function: Callable) -> Callable:
     return method
 
 
+def in_place_operator(function: Callable) -> Callable:
+    """Make the method of an operator such as += that writes function(self, other) into self."""
+    function = without_out(function)
+
+    def method(self: Any, other: Any) -> Any:
+        return inplace.write(self, function, other) if is_operand(other) else NotImplemented
+
+    return method
+
+
 def reflected(function: Callable) -> Callable:
     """Make the operator method for function(other, self), where self stands on the right."""
     function = without_out(function)
@@ -144,19 +154,21 @@ class Operators(Variable):
     __pos__ = ops.positive
     __abs__ = ops.abs
 
-    __iadd__ = in_place(ops.add)
-    __isub__ = in_place(ops.sub)
-    __imul__ = in_place(ops.mul)
-    __itruediv__ = in_place(ops.div)
-    __ifloordiv__ = in_place(ops.floor_divide)
-    __imod__ = in_place(ops.remainder)
-    __ipow__ = in_place(ops.pow)
+    __iadd__ = in_place_operator(ops.add)
+    __isub__ = in_place_operator(ops.sub)
+    __imul__ = in_place_operator(ops.mul)
+    __itruediv__ = in_place_operator(ops.div)
+    __ifloordiv__ = in_place_operator(ops.floor_divide)
+    __imod__ = in_place_operator(ops.remainder)
+    __ipow__ = in_place_operator(ops.pow)
 
     # ---- matrix product
-    __matmul__ = ops.matmul
+
+    def __matmul__(self: Any, other: Any) -> Any:
+        return ops.matmul(self, other) if is_operand(other) else NotImplemented
 
     def __rmatmul__(self: Any, other: Any) -> Any:
-        return ops.matmul(other, self)
+        return ops.matmul(other, self) if is_operand(other) else NotImplemented
 
     # ---- comparison
     __eq__, __ne__ = operator(ops.eq), operator(ops.ne)
@@ -171,11 +183,11 @@ class Operators(Variable):
     __lshift__, __rlshift__ = operator(ops.bitwise_left_shift), reflected(ops.bitwise_left_shift)
     __rshift__, __rrshift__ = operator(ops.bitwise_right_shift), reflected(ops.bitwise_right_shift)
     __invert__ = ops.bitwise_not
-    __iand__ = in_place(ops.bitwise_and)
-    __ior__ = in_place(ops.bitwise_or)
-    __ixor__ = in_place(ops.bitwise_xor)
-    __ilshift__ = in_place(ops.bitwise_left_shift)
-    __irshift__ = in_place(ops.bitwise_right_shift)
+    __iand__ = in_place_operator(ops.bitwise_and)
+    __ior__ = in_place_operator(ops.bitwise_or)
+    __ixor__ = in_place_operator(ops.bitwise_xor)
+    __ilshift__ = in_place_operator(ops.bitwise_left_shift)
+    __irshift__ = in_place_operator(ops.bitwise_right_shift)
 
     # ---- x[index]
     __getitem__ = ops.index.get_item

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 from typing import Any
 
@@ -93,6 +94,11 @@ def test_bfloat16_takes_every_number(value: float) -> None:
     assert_agree(lambda L: L.zeros(2, dtype=L.bfloat16).fill_(value))
 
 
+def pair(L: Any, dtype: str) -> Any:
+    rng = np.random.default_rng(0)
+    return [L.tensor(rng.standard_normal(40)).to(getattr(L, dtype)) for _ in range(2)]
+
+
 def long_list(L: Any, length: int) -> Any:
     return L.arange(50)[[range(i, i + 3) for i in range(length)]]
 
@@ -157,6 +163,26 @@ CASES = {
     "pdist of ∞ − ∞, p = 0": lambda L: L.nn.functional.pdist(L.tensor([[INF, 0.0], [INF, 1]]), 0),
     "pdist of ∞, p = 0": lambda L: L.nn.functional.pdist(L.tensor([[INF, 0.0], [0, 1], [1, 1]]), 0),
     "cdist of NaN, p = 0": lambda L: L.cdist(L.tensor([[NAN, 0.0], [0, 1]]), L.zeros(3, 2), 0.0),
+    "nextafter of bfloat16": lambda L: L.nextafter(*pair(L, "bfloat16")),
+    "nextafter of float16": lambda L: L.nextafter(*pair(L, "float16")),
+    "nextafter of float32": lambda L: L.nextafter(*pair(L, "float32")),
+    "fmod of bfloat16 by a number": lambda L: L.fmod(pair(L, "bfloat16")[0], 0.3),
+    "fmod of float16 by a number": lambda L: L.fmod(pair(L, "float16")[0], 0.3),
+    "hardshrink of bfloat16 at lambd": lambda L: L.nn.functional.hardshrink(
+        L.tensor([-0.57, 0.57, 0.3, 0.8]).to(L.bfloat16), 0.57
+    ),
+    "hardshrink of float16 at lambd": lambda L: L.nn.functional.hardshrink(
+        L.tensor([-0.57, 0.57, 0.3, 0.8]).half(), 0.57
+    ),
+    "hardshrink of float32 at lambd": lambda L: L.nn.functional.hardshrink(
+        L.tensor([-0.1, 0.1, 0.3]), 0.1
+    ),
+    "triu, far below": lambda L: L.triu(L.ones(3, 4), -(2**63)),
+    "triu, far above": lambda L: L.triu(L.ones(3, 4), 2**63 - 1),
+    "tril, far below": lambda L: L.tril(L.ones(3, 4), -(2**63)),
+    "tril, far above": lambda L: L.tril(L.ones(4, 3), 2**63 - 1),
+    "triu at the corners": lambda L: [L.triu(L.ones(3, 4), k) for k in (-3, -2, 3, 4, 5)],
+    "tril at the corners": lambda L: [L.tril(L.ones(3, 4), k) for k in (-4, -3, -2, 3, 4)],
     "sort with stable=None": lambda L: L.sort(L.tensor([2, 1]), stable=None),
     "argsort with stable=None": lambda L: L.argsort(L.tensor([2, 1]), stable=None),
     "topk with a flag for dim": lambda L: L.ones(3, 2).topk(2, True),
@@ -198,3 +224,30 @@ def test_embedding_bag_padding_out_of_range(padding_idx: int) -> None:
             L.tensor([[0, 1]]), L.ones(4, 2), padding_idx=padding_idx
         )
     )
+
+
+class Other:
+    """A type that knows what to do with a tensor on its left."""
+
+    def __radd__(self, left: Any) -> str:
+        return "its own"
+
+    __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rpow__ = __radd__
+    __rand__ = __ror__ = __rxor__ = __rlshift__ = __rrshift__ = __rmatmul__ = __radd__
+
+
+OPERATORS = [
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and_", "or_", "xor", "lshift",
+    "rshift", "matmul", "iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "iand",
+    "ior", "ixor", "ilshift", "irshift", "imatmul",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operators_leave_unknown_types_to_the_other_side(name: str) -> None:
+    function = getattr(operator, name)
+    assert function(tt.ones(2, dtype=tt.int64), Other()) == "its own"
+    assert function(torch.ones(2, dtype=torch.int64), Other()) == "its own"
+    for library in (tt, torch):
+        with pytest.raises(TypeError):
+            function(library.ones(2, dtype=library.int64), object())

@@ -24,17 +24,19 @@ from ..autograd.op import wrap_apply
 from ..autograd.variable import Variable
 from ..backend import is_array
 from ..dtype import on_first_use
-from .arithmetic import Add, FloorDivide, Remainder, Sub
+from .arithmetic import Add, FloorDivide, Fmod, Remainder, Sub
 from .autocast import cast_arguments
 from .autocast_setting import setting
 from .convert import Clone, ToDevice
+from .float_parts import Nextafter
 from .power import PowScalar
 from .promote import Cast, cast
 
 FLOAT32 = np.dtype(np.float32)
 # As in PyTorch, x + 1.3 adds the 16-bit number nearest to 1.3, while x * 1.3 multiplies by 1.3.
-ROUNDS_NUMBERS = (Add, FloorDivide, PowScalar, Remainder, Sub)
-EXACT = (Cast, Clone, IndexWrite, ToDevice, ViewWrite)  # they copy values, and so do view ops
+ROUNDS_NUMBERS = (Add, FloorDivide, Fmod, PowScalar, Remainder, Sub)
+# They copy values, as view ops do, or (Nextafter) depend on the dtype's own numbers.
+EXACT = (Cast, Clone, IndexWrite, Nextafter, ToDevice, ViewWrite)
 
 _halves: list[np.dtype] = []  # the 16-bit dtypes in use
 

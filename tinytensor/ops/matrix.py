@@ -65,6 +65,12 @@ def _check_matrix(name: str, input: Any) -> None:
         raise ShapeError(f"{name}: got shape {tuple(input.shape)}, expected at least 2 dimensions")
 
 
+def _within(input: Any, diagonal: int) -> int:
+    """The number of a diagonal; one beyond a corner stands for all that are further away."""
+    rows, columns = input.shape[-2:]
+    return max(-rows, min(operator.index(diagonal), columns))
+
+
 @takes_out("same dtype")
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """The lower triangle of each matrix (the last two dimensions), zeros above it.
@@ -72,7 +78,7 @@ def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     diagonal: the last one that is kept, 0 for the main one, positive above it.
     """
     _check_matrix("tril", input)
-    return Tril.apply(input, operator.index(diagonal))
+    return Tril.apply(input, _within(input, diagonal))
 
 
 @takes_out("same dtype")
@@ -82,7 +88,7 @@ def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     diagonal: the first one that is kept, 0 for the main one, positive above it.
     """
     _check_matrix("triu", input)
-    return Triu.apply(input, operator.index(diagonal))
+    return Triu.apply(input, _within(input, diagonal))
 
 
 def _size(name: str, row: Any, col: Any) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ import numpy as np
 from ..autograd.arguments import array_of, check_flags, check_given
 from ..autograd.inplace import write
 from ..autograd.op import Op
-from ..autograd.variable import Variable
+from ..autograd.variable import Variable, unwrap
 from ..backend import Array, xp
 from ..create.generator import generator_for
 from ..create.memory_errors import named_if_out_of_memory
@@ -309,6 +309,8 @@ class Softshrink(Op):
 def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
     """0 where |x| ≤ lambd, else x, elementwise."""
     x = as_float("hardshrink", input)
+    with np.errstate(all="ignore"):  # x's own dtype decides which numbers equal lambd
+        lambd = float(unwrap(x).dtype.type(lambd))
     return Gate.apply(x, x, ~((x >= -lambd) & (x <= lambd)))
 
 
