@@ -91,6 +91,7 @@ class ModuleState(StateDict):
         kwargs.pop("non_blocking", None)
         if kwargs.pop("copy", False):
             raise RuntimeError("to: a module is always changed itself; leave copy=True out")
+        kwargs.pop("memory_format", None)  # no effect, and only of images, (N, C, H, W)
         for value in (*args, *kwargs.values()):
             if isinstance(value, tt.dtype) and not (value.is_floating_point or value.is_complex):
                 raise TypeError(

@@ -15,7 +15,6 @@ BUG = "PyTorch returns a wrong shape, memory that nobody wrote to, or its backwa
 NAN = "A gradient or a mean of no elements is 0, where PyTorch gives NaN"
 MORE = "In-place `acosh_`, `asinh_` and `atanh_` have gradients"
 STORAGE = "`as_strided` on a detached part of a tensor counts from the start of that part"
-LAYOUT = "`memory_format=channels_last` is ignored, also for tensors that do not have 4 dimensions"
 PRECISION = "Second derivatives of float32 weights, or below 1e-8, differ in the last digits"
 BUG_OUT = (
     "PyTorch's `matmul`, `narrow_copy`, `ihfft2`, `ihfftn` fail, or write nothing, with some `out=`"
@@ -45,7 +44,6 @@ class Difference:
         return here and re.search(self.message, message) is not None
 
 
-CASTS = "to; bfloat16; bool; byte; char; double; float; half; int; long; short; cdouble; cfloat"
 FFT = "; ".join(
     f"fft.{inverse}{kind}{dims}"
     for kind in ("fft", "rfft", "hfft")
@@ -89,7 +87,6 @@ DIFFERENCES = [
     Difference("nn.functional.pixel_unshuffle", SMALL, "shape", BUG),
     Difference("block_diag", SMALL, "derivative 1 of input 1", BUG),
     Difference("cov", SMALL, "view of a leaf", BUG),
-    Difference(CASTS, SMALL, "channels_last", LAYOUT),
     Difference(FFT, SMALL, "MKL", EMPTY),
     # numbers
     Difference(BESSEL, "float64", "values differ", BESSEL_DIGITS),

@@ -16,7 +16,7 @@ from .database import known_ops
 from .exceptions import reason_for
 from .spoilt import judge, spoil, ways_for
 
-LIMITS = {"other result": 0.5, "computed here": 2.5, "refused here": 1.2, "other error": 1.2}
+LIMITS = {"other result": 0.3, "computed here": 1.3, "refused here": 1.0, "other error": 0.6}
 
 
 def shares(samples: int, every: int) -> dict[str, float]:

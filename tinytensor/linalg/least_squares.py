@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import check_flags
+from ..autograd.arguments import check_flags, check_numbers
 from ..autograd.op import Op
 from ..autograd.variable import Variable, unwrap, wrap
 from ..backend import Array, xp
@@ -81,6 +81,12 @@ def _limits(name: str, array: Array, atol: Any, rtol: Any) -> tuple[Array, Array
     return absolute[..., None], relative[..., None]
 
 
+def _check_limits(name: str, *limits: Any) -> None:
+    for limit in limits:
+        if limit is not None and not isinstance(limit, Variable):
+            check_numbers(name, limit=limit)
+
+
 def _limit(name: str, value: Any, what: str, like: Array) -> Any:
     if value is None:
         return None
@@ -112,6 +118,7 @@ def pinv(
 
 def _pseudo_inverse(name: str, A: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     check_matrix(name, A)
+    _check_limits(name, atol, rtol)
     if not unwrap(A).size:  # no limits, and a symmetric matrix need not be square
         return adjoint(A).clone()
     if hermitian:
@@ -143,6 +150,7 @@ def matrix_rank(
     check_flags("linalg.matrix_rank", hermitian=hermitian)
     name = "linalg.matrix_rank"
     check_matrix(name, A)
+    _check_limits(name, tol, atol, rtol)
     array = unwrap(A)
     if not array.size:
         return wrap(xp(array).zeros(array.shape[:-2], np.int64))

@@ -353,6 +353,7 @@ def addcmul(
     input: Tensor, tensor1: Tensor, tensor2: Tensor, *older: Tensor, value: float = 1
 ) -> Tensor:
     """input + (value·tensor1)·tensor2"""
+    require_tensor("addcmul", input)
     if older:
         return older_form(addcmul, input, tensor1, tensor2, *older)
     if not (isinstance(tensor1, Variable) and isinstance(tensor2, Variable)):
@@ -372,6 +373,7 @@ def addcdiv(
         return older_form(addcdiv, input, tensor1, tensor2, *older)
     if not (isinstance(tensor1, Variable) and isinstance(tensor2, Variable)):
         check_given("addcdiv", tensor1=tensor1, tensor2=tensor2)
+    require_tensor("addcdiv", input)
     dtype = common_dtype("addcdiv", tensor1, tensor2)
     if dtype.kind not in "fVc":
         raise RuntimeError(

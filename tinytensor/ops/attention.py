@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import check_flags, require_tensor
+from ..autograd.arguments import check_flags, check_given, check_tensors, require_tensor
 from ..autograd.op import Op
-from ..autograd.variable import unwrap, wrap_like
+from ..autograd.variable import Variable, unwrap, wrap_like
 from ..backend import Array, xp
 from ..errors import ShapeError
 from ..kernels.machinery.route import accelerated
@@ -114,6 +114,9 @@ class Attention(Op):
 def _check(name: str, query: Any, key: Any, value: Any) -> None:
     """Refuse tensors whose dimensions, widths, lengths or dtypes do not match."""
     require_tensor(name, query)
+    if not (isinstance(key, Variable) and isinstance(value, Variable)):
+        check_given(name, key=key)
+        check_tensors(name, value=value)
     tensors = {"query": query, "key": key, "value": value}
     given = {what: unwrap(t) for what, t in tensors.items() if t is not None}
     for what, array in given.items():
@@ -272,6 +275,8 @@ def scaled_dot_product_attention(
     if type(is_causal) is not bool or type(enable_gqa) is not bool:
         check_flags(name, is_causal=is_causal, enable_gqa=enable_gqa)
     _check(name, query, key, value)
+    if value is None:
+        check_given(name, value=value)
     if not unwrap(value).size or not query.shape[-2]:
         return _without_elements(query, key, value)
     query, key, value, bias, scale, shape = _prepare(

@@ -36,7 +36,7 @@ from ..dtype import (
 )
 from ..kernels.machinery.memory import copy
 from ..kernels.machinery.route import ndarray
-from ..memory_format import contiguous_format
+from ..memory_format import channels_last, channels_last_3d, contiguous_format
 from .dims import Ints
 from .promote import cast
 
@@ -72,13 +72,27 @@ class ToDevice(Op):
         return ToDevice.apply(g, self.source)
 
 
+def check_format(name: str, input: Any, memory_format: Any) -> None:
+    """Refuse channels_last for a tensor that has no 4 dimensions, channels_last_3d without 5."""
+    rank = 4 if memory_format is channels_last else 5
+    if memory_format in (channels_last, channels_last_3d) and array_of(name, input).ndim != rank:
+        raise RuntimeError(
+            f"{name}: got {memory_format} for shape {tuple(input.shape)}, expected {rank} "
+            "dimensions"
+        )
+
+
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy, through which gradients flow; row-major if memory_format is contiguous_format."""
+    if memory_format is not None:
+        check_format("clone", input, memory_format)
     return Clone.apply(input, memory_format is contiguous_format)
 
 
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     """Row-major in memory: the tensor itself if it already is, otherwise a copy."""
+    if memory_format is not None:
+        check_format("contiguous", input, memory_format)
     return input if array_of("contiguous", input).flags.c_contiguous else Clone.apply(input, True)
 
 
@@ -103,6 +117,8 @@ def to(
     The tensor itself when nothing changes, unless copy=True.
     """
     require_tensor("to", input)
+    if memory_format is not None:
+        check_format("to", input, memory_format)
     flags = []  # non_blocking and copy, given by position
     for arg in args:
         if isinstance(arg, Variable):
@@ -187,6 +203,8 @@ def _conversion(dtype: DType) -> Callable:
     """Make the method that converts to `dtype`, such as x.double() or x.long()."""
 
     def method(input: Tensor, memory_format: Any = None) -> Tensor:
+        if memory_format is not None:
+            check_format(dtype.name, input, memory_format)
         return converted(input, dtype.dtype)
 
     method.__doc__ = f"In dtype {dtype.name}; the tensor itself if it has it already."

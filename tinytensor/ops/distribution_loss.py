@@ -109,6 +109,7 @@ def gaussian_nll_loss(
         array = unwrap(input)
         var = xp(array).full(array.shape, float(var), dtype=array.dtype)
     else:
+        check_given(name, var=var)
         values = unwrap(var)
         if values.size and float(values.min()) < 0:
             raise ValueError(f"{name}: var has a negative entry, expected none")

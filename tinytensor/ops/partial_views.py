@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..autograd.arguments import array_of
 from ..autograd.op import Op
 from ..autograd.strided import AsStrided, offset_in, storage_of
-from ..autograd.variable import Variable, unwrap, writes_of
+from ..autograd.variable import Variable, writes_of
 from ..autograd.views import View, root_of, see_as_strided
 from ..backend import Array, xp
 from ..errors import ShapeError
@@ -180,7 +180,7 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
 
     (…, n, …) → (…, (n − size) // step + 1, …, size), in the same memory.
     """
-    shape = unwrap(input).shape
+    shape = array_of("unfold", input).shape
     dim = normalize_dim("unfold", dimension, len(shape))
     length = shape[dim] if shape else 1
     if not 0 <= size <= length or step <= 0:

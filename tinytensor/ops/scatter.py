@@ -317,6 +317,8 @@ def _mask_of_slices(name: str, input: Any, dim: int, index: Any, value: Any) -> 
     """
     dim = normalize_dim(name, dim, array_of(name, input).ndim)
     index = as_vector(name, index)
+    if unwrap(index).dtype != np.int64:
+        raise IndexError(f"{name}: got index of dtype {unwrap(index).dtype}, expected int64")
     check_0d(name, value)
     size = input.shape[dim] if input.ndim else 1
     check_index_range(name, index, dim, size, negative=True)

@@ -53,7 +53,7 @@ def sort(
     Equal elements keep their order, with or without `stable`.
     """
     if type(descending) is not bool or type(stable) is not bool:
-        check_flags("sort", descending=descending, stable=bool(stable))
+        check_flags("sort", descending=descending, stable=False if stable is None else stable)
     line, indices, dim = _order("sort", input, dim, descending)
     values = Gather.apply(line, dim, indices)
     return return_types.sort(values.reshape(input.shape), indices.reshape(input.shape))
