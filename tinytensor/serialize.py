@@ -25,7 +25,11 @@ from .dtype import bfloat16, float16
 from .errors import DeviceError
 from .storage import location_tag as location_tag
 from .storage import normalize_storage_type as normalize_storage_type
+from .unpickle import add_safe_globals as add_safe_globals
+from .unpickle import clear_safe_globals as clear_safe_globals
+from .unpickle import get_safe_globals as get_safe_globals
 from .unpickle import read_pickle, read_zip
+from .unpickle import safe_globals as safe_globals
 
 _OUTLINE = "tinytensor"  # the metadata key of the outline
 _DEEPEST = 100  # deeper nesting is refused: the file may be malicious
@@ -51,6 +55,8 @@ def save(
     tensors: dict[str, np.ndarray] = {}
     try:
         outline = _describe(obj, "", tensors, 0)
+        if any(array.dtype == np.complex128 for array in tensors.values()):
+            raise TypeError("safetensors has no complex128")
     except TypeError:
         content = _pickled(obj, pickle_module, max(pickle_protocol, 4))
     else:

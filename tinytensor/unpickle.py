@@ -38,6 +38,51 @@ _DTYPES = {
 }  # fmt: skip
 
 
+# What the user allowed by add_safe_globals: {"module.name": class or function}
+_allowed: dict[str, Any] = {}
+_NEVER = ("os", "posix", "nt", "sys")  # modules whose functions no file may name
+
+
+def add_safe_globals(safe_globals: list) -> None:
+    """Let `load` also make objects of these classes with weights_only=True.
+
+    Each is a class or function, or a pair of it and the full name that it has in files.
+    """
+    for entry in safe_globals:
+        found, name = entry if isinstance(entry, tuple) else (entry, None)
+        if not callable(found) or not (name is None or isinstance(name, str)):
+            raise TypeError(
+                f"add_safe_globals: got {entry!r}, expected a class or function, or a pair of it "
+                "and its full name"
+            )
+        _allowed[name or f"{found.__module__}.{found.__qualname__}"] = found
+
+
+def get_safe_globals() -> list:
+    """The classes and functions that were allowed by add_safe_globals."""
+    return list(_allowed.values())
+
+
+def clear_safe_globals() -> None:
+    """Forget all that add_safe_globals allowed."""
+    _allowed.clear()
+
+
+class safe_globals:
+    """Context manager: these classes are allowed inside of it, as by add_safe_globals."""
+
+    def __init__(self, safe_globals: list):
+        self.entries = safe_globals
+
+    def __enter__(self) -> None:
+        self.before = dict(_allowed)
+        add_safe_globals(self.entries)
+
+    def __exit__(self, *exc: object) -> None:
+        _allowed.clear()
+        _allowed.update(self.before)
+
+
 def read_zip(source: Any, name: str, place: Callable[[Any, str], Any], trusted: bool) -> Any:
     """The object in a PyTorch checkpoint.
 
@@ -103,6 +148,8 @@ class Restricted(Unpickler):
         found = _functions().get((module, name))
         if found is not None:
             return found
+        if not self._trusted and f"{module}.{name}" in _allowed and module not in _NEVER:
+            return _allowed[f"{module}.{name}"]
         if module.partition(".")[0] == "torch":
             raise pickle.UnpicklingError(
                 f"load: {self._file_name} has a {module}.{name}, which exists only in PyTorch; "
@@ -112,7 +159,7 @@ class Restricted(Unpickler):
             return super().find_class(module, name)
         raise pickle.UnpicklingError(
             f"load: {self._file_name} has a {module}.{name}, and loading it can run code; if you "
-            "trust the file, call load(…, weights_only=False)"
+            "trust the file, call load(…, weights_only=False), or serialization.add_safe_globals"
         )
 
     def persistent_load(self, pid: Any) -> Any:
@@ -147,6 +194,20 @@ def _functions() -> dict[tuple[str, str], Any]:
     def parameter(data: Any, requires_grad: bool, *rest: Any) -> Any:
         return data.requires_grad_(bool(requires_grad))
 
+    def own_tensor(kind: Any, array: Any, requires_grad: bool) -> Any:
+        if not isinstance(array, np.ndarray):
+            raise ValueError(f"a tensor has a {type(array).__name__} for an array")
+        from_numpy_dtype(array.dtype)
+        return wrap(array).requires_grad_(bool(requires_grad))
+
+    def empty_array(kind: Any, shape: Any, code: Any) -> Any:
+        return np.ndarray((0,), np.int8)  # its state, which follows, has the rest
+
+    def plain_dtype(code: str, *rest: Any) -> np.dtype:
+        if np.dtype(code).kind not in "biufc":
+            raise ValueError(f"an array has dtype {code}")
+        return np.dtype(code)
+
     def encode(text: str, encoding: str) -> bytes:
         return text.encode("latin1")
 
@@ -160,6 +221,13 @@ def _functions() -> dict[tuple[str, str], Any]:
         ("collections", "OrderedDict"): OrderedDict,
         ("collections", "Counter"): lambda counts=(): Counter(counts),
         ("_codecs", "encode"): encode,
+        # Tensors in a pickle: complex ones, and those beside objects of other classes.
+        ("tinytensor.interop", "rebuild"): own_tensor,
+        ("tinytensor.tensor", "Tensor"): "Tensor",
+        ("numpy._core.multiarray", "_reconstruct"): empty_array,
+        ("numpy.core.multiarray", "_reconstruct"): empty_array,
+        ("numpy", "ndarray"): "ndarray",
+        ("numpy", "dtype"): plain_dtype,
         ("builtins", "set"): set,
         ("builtins", "complex"): complex,
         ("__builtin__", "set"): set,
