@@ -7,11 +7,24 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from tinytensor.autograd.site import warn
 from tinytensor.tensor import Tensor
 
 from .module import Module
 
-__all__ = ["Flatten", "Identity", "ModuleDict", "ModuleList", "Sequential", "Unflatten"]
+__all__ = [
+    "Container", "Flatten", "Identity", "ModuleDict", "ModuleList", "Sequential", "Unflatten",
+]  # fmt: skip
+
+
+class Container(Module):
+    """A module with the given modules as children; PyTorch's older form, for which it warns."""
+
+    def __init__(self, **kwargs: Any):
+        super().__init__()
+        warn("nn.Container is deprecated: all of its functions are in nn.Module", FutureWarning)
+        for name, module in kwargs.items():
+            self.add_module(name, module)
 
 
 class _Numbered(Module):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import tinytensor as tt
@@ -12,7 +13,8 @@ from tinytensor.tensor import Tensor
 __all__ = [
     "adaptive_max_pool1d_with_indices", "adaptive_max_pool2d_with_indices",
     "adaptive_max_pool3d_with_indices", "celu_", "elu_", "fractional_max_pool2d_with_indices",
-    "fractional_max_pool3d_with_indices", "hardtanh_", "leaky_relu_", "max_pool1d_with_indices",
+    "fractional_max_pool3d_with_indices", "hardtanh_", "leaky_relu_", "linear_cross_entropy",
+    "max_pool1d_with_indices",
     "max_pool2d_with_indices", "max_pool3d_with_indices", "native_channel_shuffle", "relu_",
     "rrelu_", "selu_", "threshold_", "upsample", "upsample_bilinear", "upsample_nearest",
 ]
@@ -164,3 +166,43 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
     """`interpolate` with mode "bilinear" and align_corners=True."""
     warn("upsample_bilinear: deprecated, use interpolate with align_corners=True")
     return tt.interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
+
+
+def linear_cross_entropy(
+    input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None,
+    weight: Tensor | None = None, reduction: str = "mean", ignore_index: int | None = None,
+    label_smoothing: float = 0.0, options: Any = None,
+) -> Tensor:  # fmt: skip
+    """cross_entropy(linear(input, linear_weight, linear_bias), target).
+
+    input (N, D) or (D); linear_weight (C, …, D); target: classes (N, …) or probabilities (N, C, …).
+    options, PyTorch's choice of a way that saves memory, has no effect.
+    """
+    name = "linear_cross_entropy"
+    if input.ndim not in (1, 2) or linear_weight.ndim < 2:
+        raise RuntimeError(
+            f"{name}: got input of shape {tuple(input.shape)} and linear_weight of shape "
+            f"{tuple(linear_weight.shape)}, expected (N, D) and (C, …, D)"
+        )
+    classes, *extra = linear_weight.shape[:-1]
+    width = linear_weight.shape[-1]
+    if input.shape[-1] != width or (extra and input.ndim == 1):
+        raise RuntimeError(
+            f"{name}: input has shape {tuple(input.shape)}, expected "
+            f"{'' if extra else 'D or '}(N, D) with D = {width}"
+        )
+    if linear_bias is not None and tuple(linear_bias.shape) != (classes, *extra):
+        raise RuntimeError(
+            f"{name}: linear_bias has shape {tuple(linear_bias.shape)}, expected "
+            f"{(classes, *extra)}"
+        )
+    shape = (*input.shape[:-1], classes, *extra)
+    if tuple(target.shape) == shape and ignore_index is not None:
+        raise RuntimeError(f"{name}: got ignore_index, but target contains probabilities")
+    flat = linear_weight.reshape((math.prod(extra, start=classes), width))  # (C·…, D)
+    bias = None if linear_bias is None else linear_bias.reshape(-1)
+    return tt.cross_entropy(
+        tt.nn.functional.linear(input, flat, bias).reshape(shape), target, weight=weight,
+        reduction=reduction, label_smoothing=label_smoothing,
+        ignore_index=-100 if ignore_index is None else ignore_index,
+    )  # fmt: skip

@@ -419,6 +419,7 @@ class Methods(Operators):
     qr = older.qr
     geqrf = older.geqrf
     orgqr = older.orgqr
+    ormqr = older.ormqr
     lu = older.lu
     lu_solve = older.lu_solve
     matrix_exp = older.matrix_exp

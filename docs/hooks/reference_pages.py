@@ -51,7 +51,7 @@ PAGES = {
         {
             OPS: [
                 "reduce", "variance", "minmax", "statistics", "scan", "sort", "softmax",
-                "histogram", "trapezoid", "finite_difference", "renorm",
+                "histogram", "histogram_dims", "trapezoid", "finite_difference", "renorm",
             ]
         },
     ),

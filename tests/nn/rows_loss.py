@@ -42,6 +42,7 @@ def reward_loss(package: Any) -> Any:
 ROWS = [
     *(Row("CrossEntropyLoss", reduction=r, inputs=LOGITS) for r in REDUCTIONS),
     Row("CrossEntropyLoss", inputs=LOGITS),
+    Row("LinearCrossEntropyLoss", 5, 3, bias=True, inputs=[T(4, 5), I(4, high=3)]),
     Row("CrossEntropyLoss", weight=CLASS_WEIGHT, inputs=LOGITS),
     Row("CrossEntropyLoss", ignore_index=1, inputs=[T(8, 3), I(8, high=3)]),
     Row("CrossEntropyLoss", label_smoothing=0.1, inputs=LOGITS),

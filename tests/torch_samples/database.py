@@ -24,7 +24,8 @@ RANDOM = {
     "nn.functional.alpha_dropout", "nn.functional.dropout", "nn.functional.dropout2d",
     "nn.functional.dropout3d", "nn.functional.feature_alpha_dropout",
     "nn.functional.fractional_max_pool2d", "nn.functional.fractional_max_pool3d",
-    "nn.functional.rrelu", "nn.functional.scaled_dot_product_attention dropout",
+    "nn.functional.rrelu", "nn.functional.scaled_dot_product_attention dropout", "pca_lowrank",
+    "svd_lowrank",
 }  # fmt: skip
 
 

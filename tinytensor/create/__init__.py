@@ -5,14 +5,15 @@ filled.py          zeros, ones, full, eye and their *_like forms
 ranges.py          arange, linspace, logspace
 windows.py         hann_window and others, for stft
 random.py          rand, randn, randint, and methods such as `normal_`
-fill_random.py     methods for less common distributions: `cauchy_`, `geometric_`
+fill_random.py     less common distributions: `cauchy_`, `geometric_`, poisson, binomial
 generator.py       Generator: a stream of random numbers, and each device's default one
 questions.py       is_tensor, numel: questions about a tensor
 memory_errors.py   the error when memory runs out
 size_arguments.py  the size arguments that these functions share
 """
 
-from . import filled, from_data, questions, random, ranges, windows
+from . import fill_random, filled, from_data, questions, random, ranges, windows
+from .fill_random import *
 from .filled import *
 from .from_data import *
 from .questions import *
@@ -21,6 +22,7 @@ from .ranges import *
 from .windows import *
 
 __all__: list[str] = []
+__all__ += fill_random.__all__
 __all__ += filled.__all__
 __all__ += from_data.__all__
 __all__ += questions.__all__

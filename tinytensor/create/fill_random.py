@@ -1,4 +1,4 @@
-"""Methods that fill a tensor with numbers from less common distributions."""
+"""Numbers from less common distributions: methods that fill a tensor, and poisson, binomial."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.arguments import check_numbers
+from ..autograd.arguments import check_numbers, require_tensor
 from ..autograd.inplace import assign
+from ..autograd.variable import wrap
 from ..backend import Array, xp
+from ..out import takes_out
 from .generator import generator_for
 
 if TYPE_CHECKING:
@@ -63,4 +65,34 @@ def log_normal_(
     return assign(self, ..., xp(z).exp(mean + std * z), "log_normal_")
 
 
-__all__: list[str] = []
+@takes_out("same dtype")
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Numbers from Poisson distributions with the rates in `input`, in its dtype."""
+    require_tensor("poisson", input)
+    rates = input.array
+    if rates.dtype.kind not in "fV":
+        raise NotImplementedError(f"poisson: got dtype {rates.dtype}, expected floating point")
+    if bool((rates < 0).any()):
+        raise RuntimeError("poisson: got a negative rate, expected numbers of at least 0")
+    drawn = generator_for(rates, generator).stream.poisson(rates.astype(FLOAT64))
+    return wrap(xp(rates).asarray(drawn).astype(rates.dtype))
+
+
+@takes_out("same dtype")
+def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) -> Tensor:
+    """How many of `count` trials succeed, each with probability prob; the two broadcast."""
+    require_tensor("binomial", count)
+    require_tensor("binomial", prob)
+    n, p = count.array, prob.array
+    for what, array in (("count", n), ("prob", p)):
+        if array.dtype.kind not in "fV":
+            raise ValueError(f"binomial: {what} has dtype {array.dtype}, expected floating point")
+    if n.dtype != p.dtype:
+        raise RuntimeError(f"binomial: got dtypes {n.dtype} and {p.dtype}, expected the same one")
+    trials = xp(n).maximum(n.astype(FLOAT64), 0).astype(np.int64)
+    chance = xp(p).clip(p.astype(FLOAT64), 0, 1)
+    drawn = generator_for(p, generator).stream.binomial(trials, chance)
+    return wrap(xp(p).asarray(drawn).astype(p.dtype))
+
+
+__all__ = ["binomial", "poisson"]

@@ -271,9 +271,18 @@ def hessian(func: Callable, argnums: Any = 0, *args: Any, **options: Any) -> Any
     return functional.hessian(func, inputs, *args, **options)
 
 
+def functionalize(func: Callable, *, remove: str = "mutations") -> Callable:
+    """The same function: writes in place need not be removed, as nothing is traced."""
+    if remove not in ("mutations", "mutations_and_views"):
+        raise RuntimeError(
+            f"functionalize: got remove = {remove!r}, expected 'mutations' or 'mutations_and_views'"
+        )
+    return functools.wraps(func)(lambda *args, **kwargs: func(*args, **kwargs))
+
+
 # fmt: off
 __all__ = [
-    "grad", "grad_and_value", "hessian", "hvp", "jacfwd", "jacobian", "jacrev", "jvp",
-    "linearize", "value_and_grad", "vhp", "vjp",
+    "functionalize", "grad", "grad_and_value", "hessian", "hvp", "jacfwd", "jacobian", "jacrev",
+    "jvp", "linearize", "value_and_grad", "vhp", "vjp",
 ]
 # fmt: on

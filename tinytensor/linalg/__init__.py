@@ -6,6 +6,7 @@
     svd             svd, eigh, qr: decompositions
     eig             eig: eigenvalues of any square matrix, which are complex
     least_squares   pinv, lstsq, matrix_rank
+    low_rank        ormqr, svd_lowrank, pca_lowrank
     norms           norm, vector_norm, matrix_norm, cond
     products        matrix_power, matrix_exp, multi_dot, cross, tensorsolve
     older           the names outside torch.linalg: `tinytensor.svd`, `tinytensor.lu`

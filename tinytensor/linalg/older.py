@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING
 
-from ..autograd.arguments import check_flags
+from ..autograd.arguments import array_of, check_flags
 from ..autograd.variable import unwrap, wrap
 from ..backend import xp
 from ..ops import return_types
 from ..ops.autocast import in_float32
+from ..ops.convert import clone
+from ..ops.rearrange import flip
 from ..out import takes_out
 from .checks import adjoint, check_matrix, transposed
 from .least_squares import pinverse
+from .low_rank import ormqr, pca_lowrank, svd_lowrank
 from .lu import lu_factor_ex, lu_unpack
 from .lu import lu_solve as linalg_lu_solve
 from .products import chain_matmul, householder_product, matrix_exp, matrix_power
+from .products import vander as linalg_vander
 from .solve import det, inverse, logdet, slogdet
 from .svd import qr as linalg_qr
 from .svd import svd as linalg_svd
@@ -90,10 +95,27 @@ def lu_solve(input: Tensor, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
     return linalg_lu_solve(LU_data, LU_pivots, input)
 
 
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """The powers xᴺ⁻¹, …, x, 1 of each element of a vector: (n) → (n, N), N is n by default.
+
+    increasing=True: 1, x, …, xᴺ⁻¹. See `linalg.vander`, which takes batches.
+    """
+    check_flags("vander", increasing=increasing)
+    if array_of("vander", x).ndim != 1:
+        raise RuntimeError(
+            f"vander: got a tensor of shape {tuple(x.shape)}, expected one dimension"
+        )
+    count = x.shape[0] if N is None else operator.index(N)
+    if count < 0:
+        raise RuntimeError(f"vander: got N = {N}, expected at least 0")
+    powers = linalg_vander(x, max(count, 2))[:, :count]
+    return clone(powers) if increasing else flip(powers, (-1,))
+
+
 orgqr = householder_product
 
 __all__ = [
     "chain_matmul", "cholesky", "cholesky_inverse", "cholesky_solve", "det", "geqrf", "inverse",
-    "logdet", "lu", "lu_solve", "lu_unpack", "matrix_exp", "matrix_power", "orgqr", "pinverse",
-    "qr", "slogdet", "svd", "triangular_solve",
+    "logdet", "lu", "lu_solve", "lu_unpack", "matrix_exp", "matrix_power", "orgqr", "ormqr",
+    "pca_lowrank", "pinverse", "qr", "slogdet", "svd", "svd_lowrank", "triangular_solve", "vander",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ One element at a time
     its variants)
 Over a dimension
     reduce (sum, mean, prod), variance (also norm), minmax, statistics, scan (cumsum), sort,
-    softmax, histogram, trapezoid, finite_difference (gradient), renorm
+    softmax, histogram, histogram_dims, trapezoid, finite_difference (gradient), renorm
 Products
     matmul, linear, einsum, distance, fourier (of tinytensor.fft), spectrogram (stft);
     inverse, det and others are in linalg
@@ -72,6 +72,7 @@ from .gamma import *
 from .gather import *
 from .grid_sample import *
 from .histogram import *
+from .histogram_dims import *
 from .incomplete_gamma import *
 from .index import *
 from .index_reduce import *

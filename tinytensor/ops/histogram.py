@@ -132,7 +132,7 @@ def histogram(
     x = array_of("histogram", input)
     if x.dtype not in (np.float32, np.float64):
         raise NotImplementedError(f"histogram: got {x.dtype}, expected float32 or float64")
-    edges = _edges_given(x, bins, range) if is_array(unwrap(bins)) else _equal(x, bins, range)
+    edges = edges_given(x, bins, range) if is_array(unwrap(bins)) else equal_edges(x, bins, range)
     weights = unwrap(weight)
     if weight is not None and (weights.shape != x.shape or weights.dtype != x.dtype):
         raise RuntimeError(
@@ -145,7 +145,7 @@ def histogram(
     return return_types.histogram(hist, wrap_like(edges, input))
 
 
-def _edges_given(x: Array, bins: Any, range: Any) -> Array:
+def edges_given(x: Array, bins: Any, range: Any) -> Array:
     """The edges that the caller passed, checked."""
     edges = unwrap(bins)
     if range is not None:
@@ -158,7 +158,7 @@ def _edges_given(x: Array, bins: Any, range: Any) -> Array:
     return edges.copy()
 
 
-def _equal(x: Array, bins: Any, range: Any) -> Array:
+def equal_edges(x: Array, bins: Any, range: Any) -> Array:
     """The edges of `bins` bins of the same width."""
     if not isinstance(bins, (int, np.integer)) or bins <= 0:
         raise RuntimeError(f"histogram: got bins = {bins!r}, expected at least one bin")

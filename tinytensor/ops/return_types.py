@@ -50,6 +50,16 @@ class histogram(NamedTuple):
         return _text(self)
 
 
+class histogramdd(NamedTuple):
+    """The height of each bin, and for each dimension the edges of its bins."""
+
+    hist: Any
+    bin_edges: Any
+
+    def __repr__(self) -> str:
+        return _text(self)
+
+
 class max(ValuesIndices): ...
 
 
