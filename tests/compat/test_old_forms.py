@@ -122,6 +122,8 @@ distributed.fsdp.api FullStateDictConfig
 distributed._composable.fsdp fully_shard FSDPModule
 distributed.tensor DTensor Shard Replicate distribute_tensor
 distributed._tensor DTensor
+distributed.tensor.parallel.style ParallelStyle
+distributed.tensor.parallel ColwiseParallel RowwiseParallel parallelize_module
 distributed.device_mesh DeviceMesh init_device_mesh
 distributed.algorithms._checkpoint.checkpoint_wrapper checkpoint_wrapper CheckpointImpl
 distributed.checkpoint load save
@@ -152,6 +154,14 @@ def test_names_of_processes() -> None:
         with pytest.raises(ValueError, match="the process group is not initialised"):
             getattr(ours, name)()
     assert ours._all_gather_base is ours.all_gather_into_tensor
+
+
+def test_tensors_without_memory() -> None:
+    module = importlib.import_module("tinytensor._subclasses.fake_tensor")
+    for name in ("FakeTensor", "FakeTensorMode", "FakeTensorConverter"):
+        assert not isinstance(tt.ones(1), getattr(module, name))
+        with pytest.raises(NotImplementedError, match=f"^_subclasses.{name}: tensors without"):
+            getattr(module, name)()
 
 
 def test_registered_operators() -> None:

@@ -19,6 +19,7 @@ foreach.py        torch._foreach_*: an op on each tensor of a list
 private.py        torch._C, torch._ops and torch._utils, as far as programs use them
 vf.py             torch._VF and torch._unique
 autograd_functions.py  torch.autograd._functions
+fake_tensor.py    torch._subclasses: tensors without memory do not exist
 cpp_extension.py, hub.py, model_zoo.py, nested.py  do not exist: their functions raise
 dlpack.py, types.py, overrides.py  annotations; no class overrides functions
 old_forms.py      LongTensor, FloatTensor …, set_default_tensor_type
@@ -85,6 +86,8 @@ PATHS = {
     "tinytensor.distributed.fsdp.api": "tinytensor.compat.sharding",
     "tinytensor.distributed.fsdp.wrap": "tinytensor.compat.sharding",
     "tinytensor.distributed.tensor": "tinytensor.compat.sharding",
+    "tinytensor.distributed.tensor.parallel": "tinytensor.compat.sharding",
+    "tinytensor.distributed.tensor.parallel.style": "tinytensor.compat.sharding",
     "tinytensor.accelerator": "tinytensor.cuda.accelerator",
     "tinytensor._C": "tinytensor.compat.private",
     "tinytensor._VF": "tinytensor.compat.vf",
@@ -94,6 +97,8 @@ PATHS = {
     "tinytensor._dynamo.config": "tinytensor.compat.compiler",
     "tinytensor._dynamo.utils": "tinytensor.compat.compiler",
     "tinytensor._ops": "tinytensor.compat.private",
+    "tinytensor._subclasses": "tinytensor.compat.fake_tensor",
+    "tinytensor._subclasses.fake_tensor": "tinytensor.compat.fake_tensor",
     "tinytensor._utils": "tinytensor.compat.private",
     "tinytensor.ao": "tinytensor.compat.quantization",
     "tinytensor.ao.quantization": "tinytensor.compat.quantization",

@@ -12,15 +12,17 @@ from typing import Any, NoReturn
 __path__: list[str] = []  # a package to importlib: compat.PATHS has modules below it
 
 CLASSES = [
-    "CPUOffload", "CPUOffloadPolicy", "CheckpointWrapper", "DTensor", "DeviceMesh", "FSDPModule",
-    "FileSystemReader", "FileSystemWriter", "FullOptimStateDictConfig", "FullStateDictConfig",
-    "FullyShardedDataParallel",
+    "CPUOffload", "CPUOffloadPolicy", "CheckpointWrapper", "ColwiseParallel", "DTensor",
+    "DeviceMesh", "FSDPModule", "FileSystemReader", "FileSystemWriter", "FullOptimStateDictConfig",
+    "FullStateDictConfig", "FullyShardedDataParallel",
     "MixedPrecision", "MixedPrecisionPolicy", "ModuleWrapPolicy", "OffloadPolicy", "Partial",
-    "Placement", "Replicate", "Shard", "ShardedStateDictConfig", "StateDictOptions",
+    "ParallelStyle", "Placement", "PrepareModuleInput", "PrepareModuleOutput", "Replicate",
+    "RowwiseParallel", "SequenceParallel", "Shard", "ShardedStateDictConfig", "StateDictOptions",
 ]  # fmt: skip
 FUNCTIONS = [
     "distribute_module", "distribute_tensor", "enable_wrap", "fully_shard", "get_model_state_dict",
-    "get_optimizer_state_dict", "get_state_dict", "init_device_mesh", "load", "save",
+    "get_optimizer_state_dict", "get_state_dict", "init_device_mesh", "load", "loss_parallel",
+    "parallelize_module", "save",
     "set_model_state_dict", "set_optimizer_state_dict", "set_state_dict",
     "size_based_auto_wrap_policy", "transformer_auto_wrap_policy",
 ]  # fmt: skip
