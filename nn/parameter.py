@@ -189,7 +189,7 @@ class UninitializedTensorMixin(Tensor):
         return copy
 
     def __reduce__(self) -> tuple:
-        check_may_be_copied(self.array)
+        check_may_be_copied(self.data.array)
         array = to_device(self.data.array, "cpu")
         return rebuild, (type(self), array, self._tracked), self.__dict__ or None
 
