@@ -6,7 +6,7 @@ a second version in `kernels/linear.py`: functions named after the op, `linear_f
 by Numba and run on large arrays. Adam, gradient clipping and decoding ask for their kernel with
 `fast_version`.
 
-    activation.py      gelu, silu, relu
+    activation.py      gelu, silu, relu, leaky_relu
     arithmetic.py      sums of two arrays
     attention.py       scaled_dot_product_attention, tile by tile
     batch_norm.py      batch_norm in training

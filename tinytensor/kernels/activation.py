@@ -1,4 +1,4 @@
-"""gelu, silu and relu, one pass over memory per direction; equations as in ops/activation.py."""
+"""gelu, silu, relu and leaky_relu, one pass over memory per direction; equations as in ops/activation.py."""
 
 from __future__ import annotations
 
@@ -94,6 +94,20 @@ def relu_gradient(start, stop, y, g, dx):
         dx[i] = f32(0.0) if y[i] <= f32(0.0) else g[i]
 
 
+@parallel
+def leaky_relu(start, stop, x, slope, y):
+    """y = x where x > 0, else slope·x"""
+    for i in range(start, stop):
+        y[i] = x[i] if x[i] > f32(0.0) else slope * x[i]
+
+
+@parallel
+def leaky_relu_gradient(start, stop, x, slope, g, dx):
+    """dx = g where x > 0, else slope·g"""
+    for i in range(start, stop):
+        dx[i] = g[i] if x[i] > f32(0.0) else slope * g[i]
+
+
 def _forward(kernel: Callable) -> Callable:
     """Return the op's forward: the kernel on all elements of x."""
 
@@ -121,3 +135,17 @@ gelu_forward, gelu_backward = _forward(gelu), _backward(gelu_gradient)
 gelu_tanh_forward, gelu_tanh_backward = _forward(gelu_tanh), _backward(gelu_tanh_gradient)
 silu_forward, silu_backward = _forward(silu), _backward(silu_gradient)
 relu_forward, relu_backward = _forward(relu), _backward(relu_gradient)
+
+
+def leaky_relu_forward(op: Any, x: Array, slope: float) -> Array:
+    op.slope = slope
+    y = empty_like(x)
+    leaky_relu(x.size, flat(x), f32(slope), y.reshape(-1))
+    return y
+
+
+def leaky_relu_backward(op: Any, g: Array) -> Array:
+    (x,) = op.saved
+    dx = empty_like(g)
+    leaky_relu_gradient(g.size, flat(x), f32(op.slope), flat(g), dx.reshape(-1))
+    return dx

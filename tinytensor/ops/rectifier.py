@@ -89,6 +89,7 @@ class Relu(Op):
         return Gate.apply(g, y, ~(y <= 0))  # not y > 0: g passes where y is NaN
 
 
+@accelerated("activation")
 class LeakyRelu(Op):
     """y = x where x > 0, else slope·x;  dx = g where x > 0, else slope·g"""
 
