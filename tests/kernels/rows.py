@@ -13,7 +13,8 @@ ROWS = [
     *(
         Row(name, T(*shape, low=low, high=6), **options)
         for name, options in (
-            ("relu", {}), ("leaky_relu", {"negative_slope": 0.2}), ("silu", {}), ("gelu", {}), ("gelu", {"approximate": "tanh"}),
+            ("relu", {}), ("leaky_relu", {"negative_slope": 0.2}), ("silu", {}),
+            ("gelu", {}), ("gelu", {"approximate": "tanh"}),
         )
         # The few elements are not all far below 0: x·(1 + tanh …) has no digits left there.
         for shape, low in (((1,), -1), ((7,), -1), ((3, 5, 17), -6), ((31, 65), -6))

@@ -1,4 +1,4 @@
-"""gelu, silu, relu and leaky_relu, one pass over memory per direction; equations as in ops/activation.py."""
+"""gelu, silu, relu, leaky_relu: one pass over memory per direction; see ops/activation.py."""
 
 from __future__ import annotations
 
