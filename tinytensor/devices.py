@@ -116,6 +116,8 @@ def module_for(where: device | str | int | None) -> Any:
 
 def to_device(array: Array, where: device | str | int) -> Array:
     """Copy `array` to a device; returns the array itself if it is already there."""
+    if where is CPU and type(array) is np.ndarray:
+        return array
     where = device(where)
     if where.type == "cpu":
         return array if isinstance(array, np.ndarray) else gpu().asnumpy(array)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array as arrays
+import functools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -35,8 +36,8 @@ def tensor(
     array = _from_data(data, dtype, copy=True)
     if device is None:
         device = data.device if isinstance(data, Variable) else get_default_device()
-    array = to_device(array, device)
-    return wrap(array).requires_grad_(requires_grad)
+    made = wrap(to_device(array, device))
+    return made if requires_grad is False else made.requires_grad_(requires_grad)
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
@@ -190,6 +191,7 @@ def _wrapped(data: Any, dtype: np.dtype) -> Array:
     raise error(f"tensor: a number is out of range for {dtype}; pass a dtype that can hold it")
 
 
+@functools.lru_cache(maxsize=256)  # asking Mapping, an abstract class, costs 1 µs
 def is_sequence(kind: type) -> bool:
     """Whether objects of this class are sequences of numbers or of sequences: lists, deques, …"""
     if issubclass(kind, (list, tuple, range)):

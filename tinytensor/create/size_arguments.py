@@ -16,10 +16,10 @@ def shape_of(name: str, size: tuple) -> tuple[int, ...]:
     if len(size) == 1 and isinstance(size[0], (tuple, list, np.ndarray)):
         size = tuple(size[0])
     try:
-        shape = tuple(operator.index(n) for n in size)
+        shape = tuple(map(operator.index, size))
     except TypeError:
         raise TypeError(f"{name}: got size {size}, expected integers") from None
-    if any(n < 0 for n in shape):
+    if shape and min(shape) < 0:
         raise ShapeError(f"{name}: got size {shape}, expected no negative dimension")
     return shape
 
