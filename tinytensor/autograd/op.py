@@ -218,8 +218,8 @@ class Op(Node):
             yield arguments.index(name) if name in arguments else -1, name, needed_by
 
     def _record(self, args: tuple, edges: list, out: Any, shape: Any, dtype: Any) -> None:
-        """Put this node into the graph, as its newest one, and save what `saves` declares:
-        (value, writes, version) for each; NOTHING for what no gradient needs."""
+        """Put this node into the graph, as its newest one, and save what `saves` declares.
+        Each is (value, writes, version), or NOTHING if no gradient needs it."""
         self._edges, self._hooks, self._shape, self._dtype = edges, None, shape, dtype
         self._order = next_order()
         self.scope = state.mode.scope

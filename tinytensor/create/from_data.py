@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import array as arrays
 import functools
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -191,14 +191,17 @@ def _wrapped(data: Any, dtype: np.dtype) -> Array:
     raise error(f"tensor: a number is out of range for {dtype}; pass a dtype that can hold it")
 
 
-@functools.lru_cache(maxsize=256)  # asking Mapping, an abstract class, costs 1 µs
-def is_sequence(kind: type) -> bool:
+def _is_sequence(kind: type) -> bool:
     """Whether objects of this class are sequences of numbers or of sequences: lists, deques, …"""
     if issubclass(kind, (list, tuple, range)):
         return True
     if issubclass(kind, (str, bytes, Mapping, np.generic)) or hasattr(kind, "__array__"):
         return False
     return hasattr(kind, "__getitem__") and hasattr(kind, "__len__")
+
+
+# Remembered for each class: `tensor` asks often, and Mapping, an abstract class, costs 1 µs.
+is_sequence: Callable[[type], bool] = functools.lru_cache(maxsize=256)(_is_sequence)
 
 
 def _plain(data: Any) -> Any:
