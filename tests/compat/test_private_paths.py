@@ -179,3 +179,15 @@ def test_onnx_forms_of_ops_are_never_asked_for() -> None:
     assert tt.onnx.TrainingMode.EVAL.value == 0
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         tt.onnx.Nothing  # noqa: B018
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(2, 3), (), (0, 4), tt.Size([5])], ids=str)
+def test_standard_normal(dtype: str, shape: tuple) -> None:
+    from tinytensor.distributions.utils import _standard_normal
+
+    tt.manual_seed(0)
+    drawn = _standard_normal(shape, getattr(tt, dtype), tt.device("cpu"))
+    assert drawn.shape == tuple(shape) and drawn.dtype is getattr(tt, dtype)
+    tt.manual_seed(0)
+    assert drawn.equal(tt.randn(tuple(shape), dtype=drawn.dtype))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd.settings import enable_grad
-from ..create import arange, full, tensor
+from ..create import arange, full, randn, tensor
 from ..dtype import finfo, get_default_dtype, int64
 from ..ops import broadcast_tensors, cat, sigmoid, softmax, tril_indices
 from ..tensor import Tensor
@@ -78,6 +78,11 @@ def one_of(name: str, probs: Any, logits: Any) -> Any:
 def sum_rightmost(value: Tensor, count: int) -> Tensor:
     """The sum over the last `count` dimensions."""
     return value.sum(tuple(range(-count, 0))) if count else value
+
+
+def _standard_normal(shape: Any, dtype: Any, device: Any) -> Tensor:
+    """Draw from N(0, 1); a private name of PyTorch that libraries of Gaussian processes import."""
+    return randn(tuple(shape), dtype=dtype, device=device)
 
 
 def tril_matrix_to_vec(mat: Tensor, diag: int = 0) -> Tensor:
