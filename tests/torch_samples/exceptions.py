@@ -74,7 +74,6 @@ DIFFERENCES = [
     # without elements, or 0-d
     Difference("nn.functional.embedding_bag", SMALL, "step must be nonzero", EMPTY),
     Difference("stft", SMALL, "MKL|non-zero dimensions", EMPTY),
-    Difference("repeat_interleave", SMALL, "tensor has no dimensions", EMPTY),
     Difference("cholesky", SMALL, "linalg.solve_triangular: A must be", BUG),
     Difference("nn.functional.group_norm", SMALL, "nan", NAN),
     Difference(

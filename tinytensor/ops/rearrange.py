@@ -13,7 +13,7 @@ from ..backend import Array, is_array, xp
 from ..errors import ShapeError
 from .broadcast import Expand, as_sequence
 from .convert import copy_of
-from .dims import Ints, accepts_axis, as_ints, distinct_dims, normalize_dim
+from .dims import Ints, accepts_axis, as_ints, distinct_dims, existing_dim, normalize_dim
 from .index import get_item
 from .join import stack
 from .parse_index import along
@@ -92,9 +92,7 @@ def repeat_interleave(
     if dim is None:
         input, dim = reshape(input, -1), 0
     shape = unwrap(input).shape
-    dim = normalize_dim("repeat_interleave", dim, len(shape))
-    if not shape:
-        input, shape = reshape(input, 1), (1,)
+    dim = existing_dim("repeat_interleave", dim, len(shape), IndexError)
     counts = unwrap(repeats)
     if not is_array(counts):
         check_ints("repeat_interleave", repeats=repeats)
