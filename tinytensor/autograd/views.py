@@ -96,7 +96,7 @@ def note_view(tensor: Any, base: Any, op: Any, args: tuple) -> None:
     """Note that op.apply(base, *args) made `tensor`, if the two share memory."""
     if _shares_memory(tensor.array, base.array):
         tensor._writes = writes = writes_of(base)
-        if type(writes) is list:
+        if writes:
             tensor._view = View(base, op, args)
         else:  # of an inference tensor: not in the graph
             tensor._tracked, tensor._node = False, None
