@@ -34,6 +34,7 @@ from .machinery.vector_math import f32
 TOGETHER = 256  # rows: smaller images are multiplied several at a time
 PACKING = 40  # products that take as long as rearranging a number of w
 GAIN = 0.85  # of the time with runs, from which this pays
+WORTH = 2**24  # products saved, below which compiling these kernels takes longer than it saves
 
 
 @parallel
@@ -196,7 +197,7 @@ def _whole(count: int) -> int:
 
 
 def covers(windows: Any, dim: int) -> bool:
-    """True if the windows are as long as the image along a dimension; elements may be 1 apart."""
+    """True if there is one window along a dimension, exactly as long as the image."""
     size, kernel, _, padding, _, counts = (dimensions[dim] for dimensions in windows)
     return counts == 1 and padding == 0 and kernel == size > 1
 
@@ -206,7 +207,8 @@ def better_forward(windows: Any, channels: int, outputs: int, samples: int) -> b
     """True if a convolution is faster with a row for each window than with runs."""
     _, _, _, _, _, rows, count, width, _ = places_of(windows, channels, outputs, 0).geometry
     runs = samples * _whole((rows - 1) * width + count) * outputs
-    return samples * rows * count * _whole(outputs) + PACKING * outputs < GAIN * runs
+    mine = samples * rows * count * _whole(outputs) + PACKING * outputs
+    return (GAIN * runs - mine) * channels * math.prod(windows.kernel) > WORTH
 
 
 @functools.lru_cache(maxsize=256)
@@ -218,7 +220,7 @@ def better_backward(windows: Any, channels: int, outputs: int, samples: int) -> 
         runs += plane.depth * _whole((plane.lines - 1) * width + plane.across) * channels
         mine += plane.depth * plane.windows * _whole(channels)
     packing = PACKING * channels * outputs * math.prod(windows.kernel)
-    return samples * mine + packing < GAIN * samples * runs
+    return samples * (GAIN * runs - mine) - packing > WORTH
 
 
 # ------------------------------------------------------------------------------------------
