@@ -61,6 +61,7 @@ x, keep = tt.ones(2, 3), tt.ones(2, 3, dtype=tt.bool)
         (lambda: masked.mean(x.long(), mask=keep), ValueError, "floating point"),
         (lambda: masked.amax(keep, mask=keep), NotImplementedError, "bool"),
         (lambda: masked.median(x.long(), 1, mask=~keep), ValueError, "no NaN"),
+        (lambda: masked.norm(x, None), TypeError, "ord = None"),
         (lambda: masked.var(x, 1, True, correction=1), AssertionError, "one of them"),
     ],
 )

@@ -47,6 +47,7 @@ def test_a_center_of_its_own() -> None:
     ("name", "options", "error", "message"),
     [
         ("hann", {"M": -1}, ValueError, "M = -1"),
+        ("hann", {"M": 2.5}, TypeError, "whole number"),
         ("hann", {"M": 3, "dtype": tt.int64}, ValueError, "int64"),
         ("hann", {"M": 3, "what": 1}, TypeError, "what"),
         ("exponential", {"M": 3, "tau": 0}, ValueError, "tau = 0"),

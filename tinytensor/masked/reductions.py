@@ -157,7 +157,7 @@ def norm(
     """(Σ |x|ᵒʳᵈ)^(1/ord) over the elements that the mask keeps."""
     x = fill_masked("masked.norm", input, mask, np.inf if ord == -np.inf else 0)
     dims = dims_of("masked.norm", dim, x.ndim)
-    power = 2.0 if ord is None else ord
+    power: Any = ord  # None, which PyTorch's signature has, is refused, as there
     return vector_norm(x, power, dims, bool(keepdim), dtype=dtype_of(input, dtype))
 
 

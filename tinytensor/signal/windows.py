@@ -27,6 +27,8 @@ def _window(name: str, M: int, shape: Callable, options: dict) -> Tensor:
     requires_grad = options.pop("requires_grad", False)
     if options:
         raise TypeError(f"{name}: got an unexpected keyword argument {next(iter(options))!r}")
+    if not isinstance(M, (int, np.integer)):
+        raise TypeError(f"{name}: got M of type {type(M).__name__}, expected a whole number")
     if M < 0:
         raise ValueError(f"{name}: got M = {M}, expected a window length of at least 0")
     if layout is not strided:
