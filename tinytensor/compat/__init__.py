@@ -24,7 +24,7 @@ cpp_extension.py, hub.py, model_zoo.py, nested.py  do not exist: their functions
 dlpack.py, types.py, overrides.py  annotations; no class overrides functions
 old_forms.py      LongTensor, FloatTensor …, set_default_tensor_type
 parallel_functions.py  Broadcast and ReduceAddCoalesced, which raise: there is one device
-settings.py       questions and settings: get_device, typename, set_num_interop_threads
+settings.py       questions and settings: get_device, is_storage, set_num_interop_threads
 export.py, library.py  torch.export, which raises; torch.library: ops of one's own
 cpu.py            torch.cpu: streams and events of a CPU
 version.py        the version of PyTorch whose names are followed

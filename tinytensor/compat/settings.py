@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ..autograd.arguments import require_tensor
 from ..autograd.mode import state
 from ..autograd.settings import set_detect_anomaly
-from ..autograd.variable import Variable
 from ..storage import UntypedStorage
 
 if TYPE_CHECKING:
@@ -67,17 +66,6 @@ def is_distributed(input: Tensor) -> bool:
     """False: a tensor is on one device."""
     require_tensor("is_distributed", input)
     return False
-
-
-def typename(obj: Any, /) -> str:
-    """The name of an object's type; "torch.FloatTensor" and the like for a tensor."""
-    if isinstance(obj, Variable):
-        return obj.type()
-    kind = obj if isinstance(obj, type) else type(obj)
-    home = kind.__module__
-    return (
-        kind.__qualname__ if home in ("builtins", "__builtin__") else f"{home}.{kind.__qualname__}"
-    )
 
 
 # ------------------------------------------------------------------------------------------
@@ -231,5 +219,5 @@ __all__ = [
     "norm_except_dim", "set_anomaly_enabled",
     "set_deterministic_debug_mode", "set_flush_denormal", "set_num_interop_threads",
     "set_warn_always", "solve", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not",
-    "sym_sqrt", "sym_sum", "symeig", "typename", "while_loop",
+    "sym_sqrt", "sym_sum", "symeig", "while_loop",
 ]  # fmt: skip
