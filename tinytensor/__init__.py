@@ -137,6 +137,8 @@ def __getattr__(name: str) -> Any:
     `tinytensor.graph` and `tinytensor.testing`, which training does not need. `tinytensor.exp_` is
     `Tensor.exp_`.
     """
+    if name == "torch":  # some programs write torch.torch.nn
+        return importlib.import_module(__name__)
     if name == "default_generator":
         return random.default_generator_of("cpu")
     if name in ("graph", "testing") or f"{__name__}.{name}" in compat.PATHS:

@@ -204,3 +204,7 @@ def test_names_of_recurrent_weights(kind: str, options: dict) -> None:
     assert ours._all_weights == theirs._all_weights
     shapes = [[[list(w.shape) for w in row] for row in m.all_weights] for m in (ours, theirs)]
     assert shapes[0] == shapes[1]
+
+
+def test_the_module_in_itself() -> None:
+    assert tt.torch is tt and torch.torch is torch
