@@ -16,6 +16,9 @@ NAN = "A gradient or a mean of no elements is 0, where PyTorch gives NaN"
 MORE = "In-place `acosh_`, `asinh_` and `atanh_` have gradients"
 STORAGE = "`as_strided` on a detached part of a tensor counts from the start of that part"
 PRECISION = "Second derivatives of float32 weights, or below 1e-8, differ in the last digits"
+REFLECTED = (
+    "`Tensor.__radd__(2, 3)` and `__rmul__`, called by name on numbers, raise AttributeError"
+)
 BUG_OUT = (
     "PyTorch's `matmul`, `narrow_copy`, `ihfft2`, `ihfftn` fail, or write nothing, with some `out=`"
 )
@@ -111,6 +114,7 @@ DIFFERENCES = [
     Difference("fft.ihfft2; fft.ihfftn", "out=", "out: (shape|values differ)", BUG_OUT),
     Difference("linalg.matrix_power", "out=", "got out of dtype float64", BUG_OUT),
     Difference(UNDIFFERENTIABLE, "out=", "got out= with a tensor that requires", TRACKED_OUT),
+    Difference("__radd__; __rmul__", "refused", "raised AttributeError", REFLECTED),
     Difference("gather", "refused", "unsupported operation", GROWN_OUT),
 ]
 
