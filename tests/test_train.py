@@ -318,7 +318,7 @@ def test_a_model_that_gives_the_loss_itself() -> None:
 
 
 def test_two_optimizers_in_one_step(tmp_path: Path) -> None:
-    """As for a GAN: `update` is written anew, and the second optimiser is kept too."""
+    """As for a GAN: `update` is overridden, and the second optimiser is saved too."""
 
     class Duel(Trainer):
         def __init__(self, folder: Path):
@@ -366,7 +366,7 @@ def test_batches_that_are_dicts() -> None:
 
 
 # ------------------------------------------------------------------------------------------
-# Going on
+# Resuming
 # ------------------------------------------------------------------------------------------
 
 DATA: dict[str, Callable[[], Any]] = {
@@ -386,7 +386,7 @@ DATA: dict[str, Callable[[], Any]] = {
 @pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize("stops", [[1], [5, 9], [10], [17, 20, 21]], ids=str)
 def test_resume_is_exact(data: str, stops: list[int], tmp_path: Path) -> None:
-    """Stopped in the middle or at the end of an epoch, and gone on with by a new process."""
+    """Stopped in the middle or at the end of an epoch, and resumed by a new process."""
     whole = make_trainer(tmp_path / "whole", DATA[data]())
     whole.fit(steps=27)
     expected = content(whole)

@@ -1,4 +1,4 @@
-"""Which cells light up: compared with what really changes when a cell is changed."""
+"""Which cells light up: compared with those that change when a cell is changed."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def assert_shown(shown: dict[int, float], value: Any) -> None:
         assert number == pytest.approx(expected[place], rel=1e-5, abs=1e-30)
 
 
-# Steps through the whole walk with the ▶ button, and takes down what the panel shows.
+# Steps through the whole walk with the ▶ button, and records what the panel shows.
 READ_ALL = """
 () => {
   const read = (table) => [...table.querySelectorAll("td[data-cell]")]

@@ -53,7 +53,7 @@ FILL = """answers => Object.fromEntries(Object.entries(answers).map(([number, te
 
 
 def fill(page: Any, answers: dict[int, str]) -> set[str]:
-    """Fill in many blanks at once; the verdicts that there are."""
+    """Fill in many blanks at once; returns the verdicts."""
     return set(page.evaluate(FILL, answers).values())
 
 

@@ -3,7 +3,7 @@
 The names are those of PyTorch, under the roots below. Where PyTorch is installed in the version
 that the page names, its lists of missing names are checked to be whole.
 
-    python -m tests.docs.test_porting      prints the rows of the second table anew
+    python -m tests.docs.test_porting      prints the rows of the second table
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from typing import Any
 ROOT = Path(__file__).parents[2]
 TRACED = (str(ROOT / "tinytensor"), str(ROOT / "nn"), sys.modules["contextlib"].__file__ or "")
 CHECKS = {"CALL", "CALL_KW", "CALL_FUNCTION_EX", "JUMP_BACKWARD"}
-Moment = tuple[int, int]  # the how-manieth call of a function, and which moment in it
+Moment = tuple[int, int]  # (the number of the call of a function, the moment in it)
 
 
 class Injector:

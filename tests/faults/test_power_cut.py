@@ -1,6 +1,6 @@
 """Power cuts, replayed: whatever a disk may hold after one, the training goes on from it.
 
-A training is run while each fsync, rename and removal is noted. A power cut may strike before and
+A training runs while each fsync, rename and removal is recorded. A power cut may strike before and
 after each of them. What has been written since a file's last fsync may then be there, be there in
 part, be zeros, or be missing; of the names that changed since the folder's last fsync, all up to
 some point are there. Every such state of the folder is made, and from each a training goes on: it
@@ -47,7 +47,7 @@ class Disk:
         self.states: dict[State, None] = {}
 
     def look(self) -> None:
-        """Take down what is in the folder now, and what a power cut would leave of it."""
+        """Record what is in the folder now, and what a power cut would leave of it."""
         names = {}
         for path in self.folder.iterdir() if self.folder.exists() else ():
             inode = path.stat().st_ino
@@ -86,7 +86,7 @@ class Disk:
 
 @pytest.fixture
 def disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
-    """A Disk for the folder `run`, that looks at it before and after each call."""
+    """A Disk for the folder `run`, which it inspects before and after each call."""
     disk = Disk(tmp_path / "run")
 
     def watch(owner: Any, name: str) -> None:

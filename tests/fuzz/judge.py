@@ -6,7 +6,7 @@ is at most
 - a few times PyTorch's own error in float32, or a few units in its last place; or
 - a few times what changes in the truth if every input is changed by about one unit in its last
   place. For a sum that is eps·√Σ terms², the error of a careful sum; where terms cancel, it is the
-  size of the terms that counts, and not that of the little which is left.
+  size of the terms that counts, not that of the small remainder.
 
 Of matrix products over n terms the last two are n/16 times as large (n up to 384, its blocks), as
 BLAS adds terms up one after the other. The rounding errors of equal terms have one sign; so the

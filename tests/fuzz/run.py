@@ -71,7 +71,7 @@ def with_dtype(array: np.ndarray, dtype: Any) -> np.ndarray:
 
 
 def run_case(op: str, seed: int, number: int) -> None:
-    """Draw one case and compare; raises Failure with all that is needed to see it again."""
+    """Draw one case and compare; raises Failure with all that is needed to reproduce it."""
     draw = Draw(seed, number)
     kernels, dtype = ROUTES[draw.rng.choice(3, p=[0.7, 0.15, 0.15])]
     tt.set_kernels(kernels)

@@ -95,7 +95,7 @@ REPLACED = {*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xFFFE, 0xFFFF}
 
 
 def is_replaced(character: str) -> bool:
-    """Whether � is to be shown in its place. Written apart from tinytensor.text, to check it."""
+    """Whether � is to be shown in its place. Independent of tinytensor.text, to check it."""
     if character in "\t\n\r":
         return False
     return unicodedata.category(character) in ("Cc", "Cs") or ord(character) in REPLACED

@@ -129,7 +129,7 @@ class Copy:
 
     @contextmanager
     def mutated(self, mutation: Mutation) -> Iterator[None]:
-        """Make the mistake, and unmake it; the time of the file too, by which caches go."""
+        """Make the mistake, and undo it; also restore the file's time, which caches compare."""
         file = self.tree / mutation.path
         before, state = file.read_bytes(), file.stat()
         file.write_bytes(mutation.apply(before))

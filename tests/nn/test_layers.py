@@ -1,4 +1,4 @@
-"""What the rows of the table do not show: refusals, several batches, randomness, tables given."""
+"""What the rows of the table do not show: refusals, several batches, randomness, given tables."""
 
 from __future__ import annotations
 

@@ -365,7 +365,7 @@ def loading(nn: Any, library: Any) -> Any:
     found: list[Any] = []
 
     def load(own: Any, state: Any, **options: Any) -> None:
-        """Note what loading returns or raises, and what is in the network then."""
+        """Record what loading returns or raises, and what is in the network then."""
         found.append(refused(lambda: own.load_state_dict(state, **options)))
         if found[-1] is None:
             found.append(list(own.load_state_dict(state, **options)))

@@ -90,7 +90,7 @@ def test_rows_of_a_network() -> None:
     assert table.total_parameters == sum(p.numel() for p in net.parameters())
     assert table.trainable_parameters == table.total_parameters - 9
     assert "not trainable: 9" in str(table) and "blocks.0.lin (Linear) ×2" in str(table)
-    # nothing is left behind
+    # the model is as before
     assert [m.training for m in net.modules()] == before
     assert not net.embed.weight.requires_grad and net.head[0].bias.requires_grad
     assert all(p.grad is None for p in net.parameters())

@@ -1,4 +1,4 @@
-"""Write down what the real cupy offers: cupy_names.json, which the stand-in is held to.
+"""Write cupy_names.json: what the real cupy offers, to which the stand-in is held.
 
     pip install cupy-cuda13x && python tests/standin/make_names.py
 

@@ -673,7 +673,7 @@ def test_errors(call: Callable[[], Any], error: type, text: str) -> None:
 
 
 # ------------------------------------------------------------------------------------------
-# Random numbers of datasets, and passes that are gone on with
+# Random numbers of datasets, and passes that are resumed
 # ------------------------------------------------------------------------------------------
 
 
@@ -694,7 +694,7 @@ class NoisyStream(Counting):
 
 
 class LazySampler(Sampler):
-    """Draws a number each time that it is asked for one."""
+    """Draws a new number at each call."""
 
     def __iter__(self) -> Iterator[int]:
         for _ in range(30):

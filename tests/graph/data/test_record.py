@@ -1,4 +1,4 @@
-"""record: values as they were, in this thread only, also when the block raises."""
+"""record: values as they were, in this thread only, even when the block raises."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from tinytensor.graph.data.values import bars, keep, norm_of, number, shortest, 
 def test_small_arrays_are_kept_in_full() -> None:
     array = np.arange(6.0).reshape(2, 3)
     value = value_of(array)
-    array[0, 0] = 99  # what was taken down stays
+    array[0, 0] = 99  # what was recorded stays
     assert value.data == [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]]
     assert value.array().tolist() == value.data and value.array().shape == (2, 3)
 
