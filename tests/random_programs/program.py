@@ -39,7 +39,7 @@ class Run:
             "num": lambda k, shape: library.tensor(numbers(k, shape), dtype=kind),
             "mask": lambda k, shape: library.tensor(numbers(k, shape) > 0),
             "row_major": row_major,
-            "pieces": pieces if library is tinytensor else pieces_one_by_one,
+            "pieces": pieces,
         }
         self.errors: list[Exception | None] = []
 
@@ -101,15 +101,9 @@ def row_major(gradients: tuple) -> list:
 
 
 def pieces(x: Any, how: str, count: int, dim: int) -> tuple:
-    """Two views of x from one op with several outputs."""
-    parts = getattr(x, how)(dim) if how == "unbind" else getattr(x, how)(count, dim)
-    return parts[0], parts[-1]
+    """The first and the last view that split, chunk or unbind would give, from an op each.
 
-
-def pieces_one_by_one(x: Any, how: str, count: int, dim: int) -> tuple:
-    """The same two views from two ops with one output each.
-
-    PyTorch refuses recorded writes to an output of split or unbind; tinytensor has them exact.
+    Both libraries refuse recorded writes to an output of split or unbind itself.
     """
     size = x.shape[dim]
     if how == "unbind":
