@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from types import ModuleType
 from typing import Any
 
 from .module import Module
@@ -9,6 +11,17 @@ from .parallel_parts import gather, parallel_apply, replicate, scatter
 from .parameter import is_lazy
 
 __path__: list[str] = []  # a package to importlib: compat.PATHS has modules below it
+
+
+class _Package(ModuleType):
+    """nn.parallel itself: `import nn.parallel.replicate` leaves the function of that name."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (isinstance(value, ModuleType) and callable(vars(self).get(name))):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 class DataParallel(Module):

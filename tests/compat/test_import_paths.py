@@ -46,7 +46,8 @@ def test_a_path_is_the_module_it_stands_for(path: str) -> None:
     assert module is importlib.import_module(PATHS[path]) is sys.modules[path]
     assert module.__spec__ is not None and module.__spec__.name == module.__name__ == PATHS[path]
     parent, _, name = path.rpartition(".")
-    assert getattr(importlib.import_module(parent), name) is module
+    above = getattr(importlib.import_module(parent), name)
+    assert above is module or (parent == "nn.parallel" and callable(above))  # as in PyTorch
 
 
 @pytest.mark.parametrize("statement", STATEMENTS.strip().splitlines())
