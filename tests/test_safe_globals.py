@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import io
 import os
 import pickle
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from tinytensor.serialization import (
     add_safe_globals,
@@ -133,6 +135,40 @@ def test_complex_tensors_need_no_permission(dtype: str) -> None:
     assert found["z"].dtype == z.dtype
 
 
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_byte_order(order: str) -> None:
+    from tinytensor.interop import rebuild
+
+    array = np.array([1.0, -2.5, 1e-3], dtype=f"{order}f8")
+    content = pickle.dumps([Attack(rebuild, tt.Tensor, array, False)], 4)
+    assert tt.load(io.BytesIO(content))[0].tolist() == [1.0, -2.5, 1e-3]
+
+
+def test_arrays_must_be_allowed() -> None:
+    """As in PyTorch. Whoever trusts the file, or allows NumPy's functions, gets them whole."""
+    array = np.array([1, 2], dtype=">i4")
+    content = pickle.dumps({"a": array, "w": tt.ones(2, dtype=tt.complex64)}, 4)
+    with pytest.raises(pickle.UnpicklingError, match="has a numpy.ndarray, and loading it can run"):
+        tt.load(io.BytesIO(content))
+    for found in (tt.load(io.BytesIO(content), weights_only=False), _with_numpy_allowed(content)):
+        assert type(found["a"]) is np.ndarray and found["a"].tolist() == [1, 2]
+        assert found["a"].dtype == np.int32 and found["w"].tolist() == [1, 1]
+
+
+def _with_numpy_allowed(content: bytes) -> Any:
+    reconstruct = array_module()._reconstruct
+    names = [(reconstruct, f"{package}.multiarray._reconstruct") for package in PACKAGES]
+    with safe_globals([*names, np.ndarray, np.dtype]):
+        return tt.load(io.BytesIO(content))
+
+
+def array_module() -> Any:
+    return importlib.import_module("numpy._core.multiarray")
+
+
+PACKAGES = ("numpy._core", "numpy.core")
+
+
 class Attack:
     """Pickles as a call of a function with arguments."""
 
@@ -144,8 +180,6 @@ class Attack:
 
 
 def test_arrays_of_objects_are_refused() -> None:
-    import numpy as np
-
     content = pickle.dumps([np.array([{}, None], dtype=object)], 4)
     with pytest.raises(RuntimeError, match="damaged"):
         tt.load(io.BytesIO(content))

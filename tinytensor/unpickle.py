@@ -114,6 +114,30 @@ def read_zip(source: Any, name: str, place: Callable[[Any, str], Any], trusted: 
         raise RuntimeError(f"load: {name} is damaged ({reason})") from None
 
 
+class PlainDtype:
+    """Stands for a NumPy dtype in a pickle; only dtypes of numbers, in either byte order."""
+
+    def __init__(self, code: str, *rest: Any):
+        self.dtype = np.dtype(code)
+        if self.dtype.kind not in "biufc":
+            raise ValueError(f"an array has dtype {code}")
+
+    def __setstate__(self, state: tuple) -> None:
+        self.dtype = self.dtype.newbyteorder(state[1])
+
+
+class PlainArray:
+    """Stands for a NumPy array in a pickle, until a tensor is made of it."""
+
+    array: Any = None
+
+    def __setstate__(self, state: tuple) -> None:
+        _, shape, kind, by_columns, content = state
+        flat = np.frombuffer(content, kind.dtype)
+        array = flat.reshape(shape, order="F" if by_columns else "C")
+        self.array = array.astype(kind.dtype.newbyteorder("="))  # a copy
+
+
 class Unpickler(pickle.Unpickler):
     """An unpickler that finds the layers of `nn` also where a user's own nn.py hides them."""
 
@@ -137,6 +161,44 @@ class Restricted(Unpickler):
         self._file_name, self._read, self._place = name, read, place
         self._trusted = trusted
         self._storages: dict[str, Any] = {}
+        self._arrays: list[PlainArray] = []  # those of tensors, and others, which are refused
+        self._tensors = 0
+
+    def load(self) -> Any:
+        found = super().load()
+        if len(self._arrays) > self._tensors:
+            raise pickle.UnpicklingError(self._refusal("numpy.ndarray"))
+        return found
+
+    def _refusal(self, what: str) -> str:
+        return (
+            f"load: {self._file_name} has a {what}, and loading it can run code; if you trust the "
+            "file, call load(…, weights_only=False), or serialization.add_safe_globals"
+        )
+
+    def _plain_array(self, *rest: Any) -> PlainArray:
+        self._arrays.append(PlainArray())
+        return self._arrays[-1]
+
+    def _own_tensor(self, kind: Any, held: Any, requires_grad: bool) -> Any:
+        """A tensor that `save` has pickled: complex, or beside an object of another class."""
+        self._tensors += isinstance(held, PlainArray)
+        array = held.array if isinstance(held, PlainArray) else held
+        if not isinstance(array, np.ndarray):
+            raise ValueError(f"a tensor has a {type(array).__name__} for an array")
+        from_numpy_dtype(array.dtype)
+        return wrap(array).requires_grad_(bool(requires_grad))
+
+    def _parts_of_own_tensors(self) -> dict[tuple[str, str], Any]:
+        """What such a tensor's pickle names, but safe: NumPy's own take states no array has."""
+        return {
+            ("tinytensor.interop", "rebuild"): self._own_tensor,
+            ("tinytensor.tensor", "Tensor"): "Tensor",
+            ("numpy._core.multiarray", "_reconstruct"): self._plain_array,
+            ("numpy.core.multiarray", "_reconstruct"): self._plain_array,
+            ("numpy", "ndarray"): "ndarray",
+            ("numpy", "dtype"): PlainDtype,
+        }
 
     def find_class(self, module: str, name: str) -> Any:
         if module == "torch" and name in _STORAGES:
@@ -146,10 +208,11 @@ class Restricted(Unpickler):
         if module == "torch" and name == "bfloat16":
             return bfloat16
         found = _functions().get((module, name))
+        if found is None and not self._trusted:
+            found = _allowed.get(f"{module}.{name}") if module not in _NEVER else None
+            found = found or self._parts_of_own_tensors().get((module, name))
         if found is not None:
             return found
-        if not self._trusted and f"{module}.{name}" in _allowed and module not in _NEVER:
-            return _allowed[f"{module}.{name}"]
         if module.partition(".")[0] == "torch":
             raise pickle.UnpicklingError(
                 f"load: {self._file_name} has a {module}.{name}, which exists only in PyTorch; "
@@ -157,10 +220,7 @@ class Restricted(Unpickler):
             )
         if self._trusted:
             return super().find_class(module, name)
-        raise pickle.UnpicklingError(
-            f"load: {self._file_name} has a {module}.{name}, and loading it can run code; if you "
-            "trust the file, call load(…, weights_only=False), or serialization.add_safe_globals"
-        )
+        raise pickle.UnpicklingError(self._refusal(f"{module}.{name}"))
 
     def persistent_load(self, pid: Any) -> Any:
         """The storage ("storage", class, key, location, length), as a 1-d array."""
@@ -194,20 +254,6 @@ def _functions() -> dict[tuple[str, str], Any]:
     def parameter(data: Any, requires_grad: bool, *rest: Any) -> Any:
         return data.requires_grad_(bool(requires_grad))
 
-    def own_tensor(kind: Any, array: Any, requires_grad: bool) -> Any:
-        if not isinstance(array, np.ndarray):
-            raise ValueError(f"a tensor has a {type(array).__name__} for an array")
-        from_numpy_dtype(array.dtype)
-        return wrap(array).requires_grad_(bool(requires_grad))
-
-    def empty_array(kind: Any, shape: Any, code: Any) -> Any:
-        return np.ndarray((0,), np.int8)  # its state, which follows, has the rest
-
-    def plain_dtype(code: str, *rest: Any) -> np.dtype:
-        if np.dtype(code).kind not in "biufc":
-            raise ValueError(f"an array has dtype {code}")
-        return np.dtype(code)
-
     def encode(text: str, encoding: str) -> bytes:
         return text.encode("latin1")
 
@@ -221,13 +267,6 @@ def _functions() -> dict[tuple[str, str], Any]:
         ("collections", "OrderedDict"): OrderedDict,
         ("collections", "Counter"): lambda counts=(): Counter(counts),
         ("_codecs", "encode"): encode,
-        # Tensors in a pickle: complex ones, and those beside objects of other classes.
-        ("tinytensor.interop", "rebuild"): own_tensor,
-        ("tinytensor.tensor", "Tensor"): "Tensor",
-        ("numpy._core.multiarray", "_reconstruct"): empty_array,
-        ("numpy.core.multiarray", "_reconstruct"): empty_array,
-        ("numpy", "ndarray"): "ndarray",
-        ("numpy", "dtype"): plain_dtype,
         ("builtins", "set"): set,
         ("builtins", "complex"): complex,
         ("__builtin__", "set"): set,
