@@ -32,14 +32,14 @@ def roots_of(name: str, outputs: Sequence[Any], grads: Any, create_graph: bool) 
                 scalar = "real scalar" if array.dtype.kind == "c" else "scalar"
                 raise GradientError(
                     f"{name}: grad can be implicitly created only for {scalar} outputs, got "
-                    f"{array.dtype} of shape {tuple(array.shape)}; reduce it or pass gradient="
+                    f"{array.dtype} of shape {tuple(array.shape)}; reduce it or pass its gradient"
                 )
             gradient = wrap(libraries[type(array)].ones_like(array))
         elif not isinstance(gradient, Variable):
             gradient = wrap(libraries[type(array)].asarray(gradient, dtype=array.dtype))
         if gradient.array.shape != array.shape:
             raise GradientError(
-                f"Mismatch in shape: grad_output[{i}] has a shape of {gradient.shape} and "
+                f"{name}: Mismatch in shape: grad_output[{i}] has a shape of {gradient.shape} and "
                 f"output[{i}] has a shape of {output.shape}."
             )
         if gradient.array.dtype != array.dtype:
@@ -55,7 +55,7 @@ def run(
     """Run a whole walk: on raw arrays, or on tensors with create_graph."""
     keep = create_graph if retain_graph is None else retain_graph
     visits = walk(Gradients(roots, in_place=not create_graph), wanted, keep, since)
-    outside.nested(run_in_mode, create_graph, lambda: deque(visits, maxlen=0))  # to the end
+    outside.nested(run_in_mode, create_graph, lambda: deque(visits, maxlen=0))  # run it to its end
 
 
 def as_tuple(value: Any) -> tuple:

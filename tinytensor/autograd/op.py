@@ -41,7 +41,7 @@ _new = object.__new__
 ndarray = np.ndarray
 next_order = itertools.count(1).__next__  # numbers nodes in the order they are made
 
-LAST = 61  # the last argument with a bit of its own; later ones share it
+LAST = 61  # arguments from this one on share one bit
 LAST_BIT = 1 << LAST
 
 NEVER = [0]  # the version of constants, which are never written to
@@ -138,7 +138,7 @@ class Op(Node):
 
     @classmethod
     def apply(cls, *args: Any) -> Any:
-        """Run forward, and record it if an argument requires grad: the four parts below.
+        """Run forward, and record it if an argument requires grad, in four steps.
         Returns a tensor, a tuple of them, or a raw result if no argument is a tensor."""
         # 1. The arguments: raw arrays for forward, edges for the graph.
         node, raw, edges = _new(cls), [], []
@@ -219,7 +219,7 @@ class Op(Node):
 
     def _record(self, args: tuple, edges: list, out: Any, shape: Any, dtype: Any) -> None:
         """Put this node into the graph, as its newest one, and save what `saves` declares.
-        Each is (value, writes, version), or NOTHING if no gradient needs it."""
+        A saved entry is (value, writes, version), or NOTHING if no gradient needs it."""
         self._edges, self._hooks, self._shape, self._dtype = edges, None, shape, dtype
         self._order = next_order()
         self.scope = state.mode.scope
@@ -310,9 +310,9 @@ _wrappers: list[Callable] = []  # 16-bit dtypes, forward mode
 
 
 def wrap_apply(wrapper: Callable, on: bool) -> None:
-    """Put wrapper(apply, op, *args) before `Op.apply`, or take it away; apply(op, *args) goes on.
+    """Install a wrapper around `Op.apply`, or remove it: wrapper(apply, op, *args).
 
-    The last one added runs first. While there are none, ops pay nothing for them.
+    It calls apply(op, *args) itself. The last one installed runs first. Without any there is no cost.
     """
     (_wrappers.append if on else _wrappers.remove)(wrapper)
     apply = _plain

@@ -64,7 +64,7 @@ class FromFunction(View):
 
 
 class Returned:
-    """Stands as the op of a FromFunction: its rule is the user's, so it cannot be made again."""
+    """The op of a FromFunction: its rule is the user's, so the view cannot be made again."""
 
     op_name = "Function"
 
@@ -98,14 +98,14 @@ def note_view(tensor: Any, base: Any, op: Any, args: tuple) -> None:
         tensor._writes = writes = writes_of(base)
         if writes:
             tensor._view = View(base, op, args)
-        else:  # of an inference tensor: not in the graph
+        else:  # base is an inference tensor: the view stays out of the graph
             tensor._tracked, tensor._node = False, None
 
 
 def _shares_memory(out: Any, source: Any) -> bool:
     """Whether `out`, made from `source`, is a view of it (and not a copy)."""
     if not out.size:
-        return True  # without elements there is nothing to tell them apart
+        return True  # an empty result counts as a view
     if source.flags.c_contiguous:
         return out is source or out.base is not None
     return libraries[type(out)].may_share_memory(out, source)

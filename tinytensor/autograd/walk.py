@@ -6,11 +6,11 @@
             grads[edge] += value
 
 Every op is newer than its inputs, so a node's gradient is complete when its turn comes. `walk` adds
-four things to these lines: leaves keep their gradient, an op with several outputs waits for the
-gradient of each, hooks run, and `wanted` skips nodes that no requested gradient needs.
+to these lines: leaves keep their gradient, an op with several outputs waits for the gradient of
+each, hooks run, `wanted` skips nodes that no requested gradient needs, and errors are explained.
 
-Nothing here recurses. Memory is freed along the way: a node's saved values once its rule has run,
-and its gradient once it has been passed on.
+Nothing here recurses. Memory is freed along the way: a node's saved values once its rule has run
+(unless retain_graph), and its gradient once it has been passed on.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""PyTorch's names that have no effect here, and PyTorch's import paths.
+"""PyTorch's names that are there for compatibility, many without effect, and its import paths.
 
 amp.py            autocast: products in bfloat16, losses in float32, on a CPU
 grad_scaler.py    GradScaler

@@ -94,7 +94,7 @@ class GeluTanh(Op):
 
 def gelu_tanh_gradient(g: Any, x: Any, s: Any) -> Any:
     """g·(s + x·s·(1 − s)·2·du/dx)"""
-    # Not inf: for large |x|, s or 1 − s is 0, and the product would be NaN.
+    # x² is clamped so that it cannot overflow: where s or 1 − s is 0, 0·∞ would be NaN.
     slope = clamp(x * x, max=1e4) * (6 * TANH_CUBIC) + 2 * TANH_SCALE
     return g * s * (x * (1 - s) * slope + 1)
 
@@ -171,7 +171,7 @@ class Softplus(Op):
     def forward(self, x: Array, beta: float, threshold: float) -> Array:
         self.beta, self.threshold = beta, threshold
         library = xp(x)
-        y = library.empty_like(x)  # every step is written into this one array
+        y = library.empty_like(x)  # most steps are written into this one array
         library.multiply(x, beta, out=y)
         linear = y > threshold
         library.exp(y, out=y)
@@ -193,7 +193,7 @@ class LogSigmoid(Op):
 
     def forward(self, x: Array) -> Array:
         library = xp(x)
-        y = library.empty_like(x)  # every step is written into this one array
+        y = library.empty_like(x)  # most steps are written into this one array
         library.abs(x, out=y)
         library.negative(y, out=y)
         library.exp(y, out=y)

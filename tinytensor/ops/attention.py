@@ -77,8 +77,8 @@ def weights_of(query: Any, key: Any, bias: Any, scale: float, causal: bool) -> A
 class Attention(Op):
     """y = A·V, A = softmax(Q·Kᵀ·scale + bias);  dV = Aᵀ·g, dA = g·Vᵀ, then as in AttentionWeights
 
-    With dropout, A·D replaces A; D holds 0 or 1 / (1 − p) for each weight. Only A is kept, not the
-    scores or the dropped weights. (The kernel does not even keep A.)
+    With dropout, A·D replaces A; D holds 0 or 1 / (1 − p) for each weight. Of the steps
+    in between only A is kept. (The kernel does not even keep A.)
     """
 
     op_name = "scaled_dot_product_attention"

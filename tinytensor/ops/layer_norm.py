@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
-# Means over `axes`, with keepdims: plain sums for arrays; ops for tensors, in a rule whose gradient
-# is itself differentiated.
+# Means over `axes`, with keepdims. On arrays they are plain sums; on tensors, in a rule whose
+# gradient is itself differentiated, they are ops.
 
 
 def mean_over(x: Any, axes: tuple) -> Any:

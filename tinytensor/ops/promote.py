@@ -51,7 +51,7 @@ TENSORS_ONLY = frozenset(
         "nextafter",
     ]
 )
-# Activations whose integers PyTorch refuses, rather than to make floats of them.
+# Activations whose integers PyTorch refuses, instead of converting them to floats.
 FLOAT_ONLY = frozenset(
     ["celu", "elu", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "leaky_relu",
      "logsigmoid", "mish", "selu", "silu", "softplus", "softshrink"]
