@@ -312,7 +312,7 @@ _wrappers: list[Callable] = []  # 16-bit dtypes, forward mode
 def wrap_apply(wrapper: Callable, on: bool) -> None:
     """Install a wrapper around `Op.apply`, or remove it: wrapper(apply, op, *args).
 
-    It calls apply(op, *args) itself. The last one installed runs first. Without any there is no cost.
+    It calls apply(op, *args) itself. The last one installed runs first. Without any, no cost.
     """
     (_wrappers.append if on else _wrappers.remove)(wrapper)
     apply = _plain

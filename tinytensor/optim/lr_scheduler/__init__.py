@@ -2,7 +2,7 @@
 
 base.py      LRScheduler, the base class, also for your own schedules
 factors.py   the learning rate times a factor
-curves.py    cosines, the Transformer's curve
+curves.py    cosines, also with a warm-up; the Transformer's curve
 cycles.py    OneCycleLR, CyclicLR
 plateau.py   ReduceLROnPlateau
 combined.py  several on one optimiser
