@@ -83,13 +83,13 @@ class CustomOpDef:
         """Accepted: `func.vmap` calls the op for each sample."""
         return (lambda function: function) if func is None else func
 
-    def run(self, *args: Any) -> Any:
+    def run(self, *args: Any, **kwargs: Any) -> Any:
         """The kernel for the device of the first tensor, without recording."""
-        tensor = next((a for a in args if isinstance(a, Variable)), None)
+        tensor = next((a for a in (*args, *kwargs.values()) if isinstance(a, Variable)), None)
         kind = "cpu" if tensor is None else tensor.device.type
         kernel = self._kernels.get(kind, self._kernels["default"])
         with no_grad():
-            return kernel(*args)
+            return kernel(*args, **kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         bound = self._signature.bind(*args, **kwargs)
@@ -105,12 +105,7 @@ class CustomOpDef:
         positional = [p for p in self._signature.parameters.values() if p.kind < 3]
         named = [p.name for p in self._signature.parameters.values() if p.kind == 3]
         count = len(positional)
-        if not named:
-            return self.run(*values)
-        with no_grad():
-            return self._kernels["default"](
-                *values[:count], **dict(zip(named, values[count:], strict=True))
-            )
+        return self.run(*values[:count], **dict(zip(named, values[count:], strict=True)))
 
 
 class _NoGradient(Function):

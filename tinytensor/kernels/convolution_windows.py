@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -156,23 +157,30 @@ def rows_forward(windows: Any, channels: int, outputs: int, groups: int, some: i
     return Rows(groups * group, group, 0, (plane,), starts.reshape(-1), places.taps, weights)
 
 
-@functools.lru_cache(maxsize=256)
-def rows_backward(windows: Any, channels: int, outputs: int, groups: int, some: int) -> Rows:
-    """The tables of a transposed convolution, for `some` samples at a time."""
-    places = places_of(windows, channels, outputs, 0)
-    sh, sw, ph, pw, lines, _, _, width, pitch = places.geometry
+def planes_inside(windows: Any, places: Any) -> Iterator[tuple[int, list[int], list[int]]]:
+    """(number, rows of the plane, columns) for each plane with elements inside of the image."""
+    sh, sw, ph, pw, lines, _, _, width, _ = places.geometry
     height, breadth = (1, *windows.size)[-2:]
-    group = outputs * (places.margin + pitch)
-    w_steps, x_steps, ends = places.by_plane
-    planes, starts, row = [], [], 0
     for place in range(sh * sw):
         up, left = place // sw - ph, place % sw - pw
         down = [i for i in range(lines) if 0 <= i * sh + up < height]
         right = [j for j in range(width) if 0 <= j * sw + left < breadth]
-        inside = np.add.outer(np.array(down, int) * width, np.array(right, int)).reshape(-1)
-        if not inside.size:
-            continue
-        depth, top, first = ends[place + 1] - ends[place], down[0] * sh + up, right[0] * sw + left
+        if down and right:
+            yield place, down, right
+
+
+@functools.lru_cache(maxsize=256)
+def rows_backward(windows: Any, channels: int, outputs: int, groups: int, some: int) -> Rows:
+    """The tables of a transposed convolution, for `some` samples at a time."""
+    places = places_of(windows, channels, outputs, 0)
+    sh, sw, ph, pw, _, _, _, width, pitch = places.geometry
+    group = outputs * (places.margin + pitch)
+    w_steps, x_steps, ends = places.by_plane
+    planes, starts, row = [], [], 0
+    for place, down, right in planes_inside(windows, places):
+        inside = np.add.outer(np.array(down) * width, np.array(right)).reshape(-1)
+        depth = ends[place + 1] - ends[place]
+        top, first = down[0] * sh + place // sw - ph, right[0] * sw + place % sw - pw
         planes.append(
             Plane(row, inside.size, ends[place], depth, top, first, sh, sw, len(down), len(right))
         )
@@ -214,11 +222,13 @@ def better_forward(windows: Any, channels: int, outputs: int, samples: int) -> b
 @functools.lru_cache(maxsize=256)
 def better_backward(windows: Any, channels: int, outputs: int, samples: int) -> bool:
     """The same for a transposed convolution."""
-    width = places_of(windows, channels, outputs, 0).geometry[7]
+    places = places_of(windows, channels, outputs, 0)
+    width, ends = places.geometry[7], places.by_plane[2]
     runs = mine = 0
-    for plane in rows_backward(windows, channels, outputs, 1, 1).planes:
-        runs += plane.depth * _whole((plane.lines - 1) * width + plane.across) * channels
-        mine += plane.depth * plane.windows * _whole(channels)
+    for place, down, right in planes_inside(windows, places):
+        depth = ends[place + 1] - ends[place]
+        runs += depth * _whole((len(down) - 1) * width + len(right)) * channels
+        mine += depth * len(down) * len(right) * _whole(channels)
     packing = PACKING * channels * outputs * math.prod(windows.kernel)
     return samples * (GAIN * runs - mine) - packing > WORTH
 

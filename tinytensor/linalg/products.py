@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 def _power_out(args: tuple, kwargs: dict, result: Any) -> str:
-    n = kwargs.get("n", args[-1])
+    n = kwargs["n"] if "n" in kwargs else args[-1]
     return "cast" if n in (0, 1) else "same dtype"
 
 

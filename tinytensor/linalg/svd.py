@@ -104,7 +104,7 @@ class Svd(Decomposition):
                 outer = _plus(outer, U @ adjoint((gV - V @ VHg) / row))
         if unwrap(U).dtype.kind == "c" and not (left is None and right is None):
             self._check_phase(_plus(left, right))
-            if left is not None and right is not None:
+            if left is not None:
                 inner = inner + diag_embed(diagonal(left, 0, -2, -1) / (2 * s))
         return _plus(outer, U @ cast(inner, unwrap(U).dtype) @ VH)
 

@@ -20,7 +20,8 @@ def add_rows(target: Array, rows: Array, values: Array) -> None:
     library = xp(target)
     if not rows.size or not values.size:
         return
-    if library is not np or target.ndim == 1 or rows.size <= 32:  # the best way for a few rows
+    few = target.ndim == 1 or rows.size <= 32  # for which this is the best way
+    if library is not np or few or target.dtype.kind == "b":
         _add_at(target, rows, values)
         return
     kernel = fast_version("embedding", "add_to_rows", (target, values), written=False)

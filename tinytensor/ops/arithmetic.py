@@ -331,7 +331,8 @@ class LerpByNumber(Op):
 
 
 def _lerp_out(args: tuple, kwargs: dict, result: Any) -> str:
-    return "same dtype" if getattr(kwargs.get("weight", args[-1]), "ndim", 0) else "cast"
+    weight = kwargs["weight"] if "weight" in kwargs else args[-1]
+    return "same dtype" if getattr(weight, "ndim", 0) else "cast"
 
 
 @takes_out(_lerp_out, elementwise=True)

@@ -136,7 +136,9 @@ class NllLoss(RowLoss, Op):
 
     def backward(self, g: Any) -> Any:
         target, pull = (unwrap(constant) for constant in self.saved)
-        g = g / -self.divisor if pull is None else g / self.divisor * -pull
+        g = g / -self.divisor
+        if pull is not None:
+            g = MaskedFill.apply(g * pull, pull == 0, 0)  # also where g is infinite
         if not self.shape[1]:
             return wrap_like(xp(target).zeros(self.shape, unwrap(g).dtype), g)
         return OnePerRow.apply(g, target, self.shape)
@@ -224,7 +226,8 @@ def _targets(
             "classes; use .long()"
         )
     classes = shape[0 if len(shape) == 1 else 1]
-    chosen = numbers.flatten()  # a copy: the target may be written to before backward
+    # A copy: the target may be written to before backward. int64, as uint8 is a mask in an index.
+    chosen = numbers.astype(np.int64).reshape(-1)
     wrong = outside(chosen, 0, classes)
     if wrong is None and weight is None and not 0 <= ignore_index < classes:
         return chosen, None, None

@@ -127,13 +127,17 @@ def write_item(name: str, input: Any, index: Any, value: Any) -> None:
             input = Slice.apply(input, basic)
         place = own_index(advanced)
         if isinstance(value, Variable) and value.array.dtype != unwrap(input).dtype:
-            _check_written_dtype(name, unwrap(input), value.array, advanced)
+            _check_written_dtype(name, unwrap(input), value.array, index, advanced)
     _write(name, input, place, value)
 
 
-def _check_written_dtype(name: str, target: Array, value: Array, index: tuple) -> None:
+def _check_written_dtype(
+    name: str, target: Array, value: Array, index: Any, advanced: tuple
+) -> None:
     """As in PyTorch, only a single element is cast, and only where a mask takes it."""
-    masked = any(is_array(entry) and entry.dtype == bool for entry in index)
+    masked = any(is_array(entry) and entry.dtype == bool for entry in advanced)
+    entries = index if type(index) is tuple else (index,)
+    masked = masked or any(isinstance(entry, (bool, np.bool_)) for entry in entries)
     if value.size != 1 or not masked:
         raise RuntimeError(
             f"{name}: the value has dtype {value.dtype}, expected {target.dtype}, as the tensor; "

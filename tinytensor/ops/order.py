@@ -45,7 +45,10 @@ def first_in_order(x: Array, dim: int, descending: bool, count: int) -> Array | 
         return None
     lines = np.moveaxis(x, dim, -1)
     place = size - count if descending else count - 1
-    limit = np.partition(lines, place, axis=-1)[..., place, None]
+    parted = np.partition(lines, place, axis=-1)
+    if descending and np.isnan(parted[..., place:]).any():
+        return None
+    limit = parted[..., place, None]
     found = lines >= limit if descending else lines <= limit
     if not (np.count_nonzero(found, axis=-1) == count).all():
         return None

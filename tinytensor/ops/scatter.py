@@ -316,9 +316,9 @@ def _mask_of_slices(name: str, input: Any, dim: int, index: Any, value: Any) -> 
     With a mask an index that repeats counts once in the gradient of value.
     """
     dim = normalize_dim(name, dim, array_of(name, input).ndim)
-    index = as_vector(name, index)
-    if unwrap(index).dtype != np.int64:
+    if array_of(name, index).dtype != np.int64:
         raise IndexError(f"{name}: got index of dtype {unwrap(index).dtype}, expected int64")
+    index = as_vector(name, index)
     check_0d(name, value)
     size = input.shape[dim] if input.ndim else 1
     check_index_range(name, index, dim, size, negative=True)

@@ -81,11 +81,17 @@ class VarMean(Op):
         y, self.scale = variance(x, dims, correction, keepdim)
         return y, mean(x, dims, keepdim)
 
+    def fill_missing(self, grads: list) -> list:
+        return grads  # zeros would become NaN where the variance has an infinite scale
+
     def backward(self, g: Any, h: Any) -> Any:
         (x,) = self.saved
         shape = keep_dims(x.shape, self.dims)
+        of_mean = None if h is None else h.reshape(shape) / max(self.count, 1)
+        if g is None:
+            return spread(of_mean, x.shape, self.dims)
         dx = g.reshape(shape) * (2 * self.scale) * (x - mean(x, self.dims, True))
-        return dx + h.reshape(shape) / max(self.count, 1)
+        return dx if of_mean is None else dx + of_mean
 
 
 def _variance_arguments(name: str, input: Any, dim: Any, unbiased: Any, correction: Any) -> tuple:
