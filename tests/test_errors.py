@@ -105,7 +105,7 @@ AUTOGRAD: list[tuple[Callable[[], Any], type[Exception], list[str]]] = [
     (backward_twice, GradientError, ["second time", "retain_graph=True", "test_errors.py"]),
     (lambda: leaf(3).exp().backward(), GradientError, ["scalar", "(3,)", "gradient="]),
     (lambda: A.sum().backward(), GradientError, ["does not require grad"]),
-    (lambda: leaf(3).exp().backward(tt.ones(2)), GradientError, ["(2,)", "(3,)"]),
+    (lambda: leaf(3).exp().backward(tt.ones(2)), GradientError, ["backward", "[2]", "[3]"]),
     (lambda: tt.autograd.grad(leaf(2).sum(), leaf(2)), GradientError, ["input 0", "allow_unused"]),
     (saved_value_changed, GradientError, ["exp", "(3,)", "version 1, expected 0"]),
     (saved_input_changed, GradientError, ["mul", "(2, 3)", "version 1, expected 0"]),

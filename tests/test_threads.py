@@ -132,6 +132,7 @@ def test_one_setting_object_in_many_threads() -> None:
     assert all(side_by_side(run)) and tt.is_grad_enabled()
 
 
+@pytest.mark.filterwarnings("ignore:backward. Using backward")
 def test_backward_in_one_thread_does_not_change_the_mode_of_another() -> None:
     def run(i: int) -> bool:
         x = tt.ones(4, requires_grad=True)

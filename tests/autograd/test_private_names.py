@@ -70,7 +70,7 @@ def test_the_error_for_a_gradient_of_another_shape() -> None:
         )
         with pytest.raises(RuntimeError) as caught:
             library.autograd.grad(x * 2, x, given)
-        assert str(caught.value) == expected
+        assert str(caught.value).endswith(expected)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16", "complex128"])

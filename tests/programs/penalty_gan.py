@@ -48,7 +48,7 @@ class ConvCritic(nn.Module):
     def __init__(self):
         super().__init__()
         self.net = nn.Sequential(
-            nn.Conv2d(1, 4, 4, 2, 1), nn.InstanceNorm2d(4, affine=True), nn.SiLU(),
+            nn.Conv2d(1, 4, 4, 2, 1, bias=False), nn.InstanceNorm2d(4, affine=True), nn.SiLU(),
             weight_norm(nn.Conv2d(4, 6, 3, 2, 1)), nn.GELU(), nn.Flatten(), nn.Linear(24, 1),
         )  # fmt: skip
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import operator
-import sys
 import types
-import unittest
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +13,8 @@ from typing import Any
 import torch
 
 import tinytensor
+
+from .expecttest_base import provide_expecttest
 
 # Ops whose results are random, or memory that nobody has written to: shape and dtype only.
 RANDOM = {
@@ -31,13 +31,7 @@ RANDOM = {
 
 def load_database() -> list:
     """PyTorch's op_db. Loading it must leave other tests as they were."""
-    if "expecttest" not in sys.modules:
-        try:
-            importlib.import_module("expecttest")
-        except ImportError:  # a package of PyTorch's developers, of which only the base is needed
-            stub: Any = types.ModuleType("expecttest")
-            stub.TestCase = unittest.TestCase
-            sys.modules["expecttest"] = stub
+    provide_expecttest()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         module = importlib.import_module("torch.testing._internal.common_methods_invocations")

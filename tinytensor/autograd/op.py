@@ -318,4 +318,5 @@ def wrap_apply(wrapper: Callable, on: bool) -> None:
     apply = _plain
     for outer in _wrappers:
         apply = functools.partial(outer, apply)
+    apply.__name__ = "apply"
     Op.apply = classmethod(apply)  # type: ignore[assignment,method-assign]

@@ -10,6 +10,7 @@ from ..backend import xp
 from ..create.random import randn
 from ..errors import ShapeError
 from ..ops.autocast import in_float32
+from ..out import takes_out
 from .checks import adjoint, check_matrix, check_same
 from .svd import qr, svd
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
+@takes_out("same dtype")
 @in_float32
 def ormqr(
     input: Tensor, tau: Tensor, other: Tensor, left: bool = True, transpose: bool = False
