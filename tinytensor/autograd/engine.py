@@ -32,7 +32,7 @@ def roots_of(name: str, outputs: Sequence[Any], grads: Any, create_graph: bool) 
                 scalar = "real scalar" if array.dtype.kind == "c" else "scalar"
                 raise GradientError(
                     f"{name}: grad can be implicitly created only for {scalar} outputs, got "
-                    f"{array.dtype} of shape {tuple(array.shape)}; reduce it or pass its gradient"
+                    f"{array.dtype} of shape {tuple(array.shape)}; reduce it or pass gradient="
                 )
             gradient = wrap(libraries[type(array)].ones_like(array))
         elif not isinstance(gradient, Variable):
