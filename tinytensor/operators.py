@@ -77,6 +77,7 @@ def tensor_on_the_right(function: Callable) -> Callable:
     return method
 
 
+_matmul = without_out(ops.matmul)
 add_to, multiply_by = tensor_on_the_right(ops.add), tensor_on_the_right(ops.mul)
 
 
@@ -165,10 +166,10 @@ class Operators(Variable):
     # ---- matrix product
 
     def __matmul__(self: Any, other: Any) -> Any:
-        return ops.matmul(self, other) if is_operand(other) else NotImplemented
+        return _matmul(self, other) if is_operand(other) else NotImplemented
 
     def __rmatmul__(self: Any, other: Any) -> Any:
-        return ops.matmul(other, self) if is_operand(other) else NotImplemented
+        return _matmul(other, self) if is_operand(other) else NotImplemented
 
     # ---- comparison
     __eq__, __ne__ = operator(ops.eq), operator(ops.ne)

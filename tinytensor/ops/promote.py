@@ -155,10 +155,12 @@ def refuse_numbers(name: str, *operands: Any) -> None:
         raise TypeError(f"{name}: got {got}, expected {which}")
 
 
+_OPERANDS = (Variable, int, float, complex, np.ndarray, np.generic)
+
+
 def is_operand(value: Any) -> bool:
     """Whether arithmetic takes `value`: a tensor, an array or a number."""
-    kinds = (Variable, int, float, complex, np.ndarray, np.generic)
-    return isinstance(value, kinds) or is_array(value)
+    return isinstance(value, _OPERANDS) or is_array(value)
 
 
 def _as_operand(value: Any, dtype: np.dtype) -> Any:
