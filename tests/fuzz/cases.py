@@ -226,6 +226,31 @@ def batch_norm(draw: Draw) -> Case:
     return Case("batch_norm", (x, None, None, weight, bias, True, 0.1, _eps(draw)), finite=True)
 
 
+@case
+def group_norm(draw: Draw) -> Case:
+    groups, each = draw.integer(1, 8), draw.size(17, empty=False)
+    places = tuple(draw.size(65, empty=False) for _ in range(draw.integer(0, 2)))
+    if each * int(np.prod(places)) == 1:
+        each = 2
+    x = _normed(draw, draw.size(33, empty=False), groups * each, *places)
+    weight = _scale(draw, groups * each)
+    bias = None if weight is None else _scale(draw, groups * each)  # PyTorch fails with bias alone
+    return Case("group_norm", (x, groups, weight, bias, _eps(draw)), finite=True)
+
+
+@case
+def instance_norm(draw: Draw) -> Case:
+    channels = draw.size(33, empty=False)
+    places = (
+        draw.integer(2, 129),
+        *(draw.size(33, empty=False) for _ in range(draw.integer(0, 1))),
+    )
+    x = _normed(draw, draw.size(33, empty=False), channels, *places)
+    weight, bias = _scale(draw, channels), _scale(draw, channels)
+    args = x, None, None, weight, bias, True, 0.1, _eps(draw)
+    return Case("instance_norm", args, finite=True)
+
+
 # ------------------------------------------------------------------------------------------
 # Element by element
 # ------------------------------------------------------------------------------------------
@@ -249,6 +274,12 @@ def silu(draw: Draw) -> Case:
 @case
 def relu(draw: Draw) -> Case:
     return Case("relu", (floats(draw, *_elements(draw), smooth=False),))
+
+
+@case
+def leaky_relu(draw: Draw) -> Case:
+    slope = float(draw.choice((0.01, 0.2, 0.0, -0.5, 2.0)))
+    return Case("leaky_relu", (floats(draw, *_elements(draw), smooth=False), slope))
 
 
 @case

@@ -175,6 +175,18 @@ def batch_norm(r: Rounding, x: Any, mean: Any, variance: Any, w: Any, b: Any, tr
     return _scaled(r, r(r(r(x) * scale) - r(mean.reshape(shape) * scale)), w, b)
 
 
+def group_norm(r: Rounding, x: Any, groups: int, w: Any, b: Any, eps: float) -> Any:
+    lines = x.reshape(x.shape[0], groups, -1)  # (N, C, …) → (N, G, C/G·positions)
+    n = _normalized(r, _centered(r, lines, (2,)), (2,), eps).reshape(x.shape)
+    shape = (1, -1) + (1,) * (x.ndim - 2)
+    return _scaled(r, n, *(None if p is None else p.reshape(shape) for p in (w, b)))
+
+
+def instance_norm(r: Rounding, x: Any, mean: Any, variance: Any, w: Any, b: Any, own: bool,
+                  momentum: float, eps: float) -> Any:  # fmt: skip
+    return group_norm(r, x, x.shape[1], w, b, eps)
+
+
 # ------------------------------------------------------------------------------------------
 # Activations
 # ------------------------------------------------------------------------------------------

@@ -109,6 +109,20 @@ def exact_layer_norm(x: Any, shape: Any, weight: Any, bias: Any, eps: float) -> 
     return y if bias is None else y + bias
 
 
+def exact_group_norm(x: Any, groups: int, weight: Any, bias: Any, eps: float) -> Any:
+    """As exact_layer_norm, over the channels of each group and their positions."""
+    lines = x.reshape(x.shape[0], groups, -1)  # (N, C, …) → (N, G, C/G·positions)
+    y = exact_layer_norm(lines, lines.shape[2:], None, None, eps).reshape(x.shape)
+    shape = (1, -1) + (1,) * (x.ndim - 2)
+    y = y if weight is None else y * weight.reshape(shape)
+    return y if bias is None else y + bias.reshape(shape)
+
+
+def exact_instance_norm(x: Any, mean: Any, variance: Any, weight: Any, bias: Any, own: bool,
+                        momentum: float, eps: float) -> Any:  # fmt: skip
+    return exact_group_norm(x, x.shape[1], weight, bias, eps)
+
+
 def exact(name: str) -> Callable:
     """The version taken for the truth, in float64."""
     return globals().get(f"exact_{name}") or theirs(name)

@@ -52,16 +52,17 @@ def keep_where(opened: Array, g: Array) -> Array:
 class Gate(Op):
     """y = g where open, else slope·g;  dg = g′ where open, else slope·g′;  dx = 0
 
+    slope None: 0 where not open, even if g is infinite.
     The backward of straight pieces. What is open follows from x, if only in steps: x is an argument
     so that there is a second derivative, of zeros, as in PyTorch.
     """
 
     saves = ("x", "opened")
 
-    def forward(self, g: Array, x: Array, opened: Array, slope: float = 0.0) -> Array:
+    def forward(self, g: Array, x: Array, opened: Array, slope: float | None = None) -> Array:
         self.slope = slope
         kept = keep_where(opened, g)
-        return kept + keep_where(~opened, g * slope) if slope else kept
+        return kept if slope is None else kept + keep_where(~opened, g * slope)
 
     def backward(self, g: Any) -> Any:
         x, opened = self.saved
