@@ -168,7 +168,7 @@ def cond(A: Tensor, p: float | str | None = None) -> Tensor:
     check_matrix(name, A)
     if p is None or (not isinstance(p, str) and abs(p) == 2):
         if 0 in A.shape:
-            return wrap(abs(xp(unwrap(A)).zeros(A.shape[:-2], unwrap(A).dtype)))
+            return wrap(xp(unwrap(A)).zeros(A.shape[:-2], unwrap(A).real.dtype))
         values = svdvals(A)
         first, last = values[..., 0], values[..., -1]
         return last / first if p == -2 else first / last
@@ -178,7 +178,7 @@ def cond(A: Tensor, p: float | str | None = None) -> Tensor:
         )
     check_square(name, A)
     if 0 in A.shape:
-        return wrap(abs(xp(unwrap(A)).zeros(A.shape[:-2], unwrap(A).dtype)))
+        return wrap(xp(unwrap(A)).zeros(A.shape[:-2], unwrap(A).real.dtype))
     inverse, info = inv_ex(A)
     y = matrix_norm(A, p) * matrix_norm(inverse, p)
     return masked_fill(y, info != 0, math.inf) if info.array.any() else y
